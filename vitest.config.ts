@@ -16,16 +16,19 @@ export default defineConfig({
     provide: { lacks },
     globalSetup: ['test/_kit/setup.ts'],
     setupFiles: ['test/_kit/properties.ts'],
-    // cost: Node loads the sources itself, as it does for users. Vite would rewrite each file, and each use of an import would be a call: a third more CPU. `vi.mock` needs Vite
+    // cost: Node loads the sources itself, as it does for users. Vite would rewrite each
+    // file, and each use of an import would be a call: a third more CPU. `vi.mock` needs Vite
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
     execArgv: ['--conditions=model-gateway-source'],
     // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run
     isolate: false,
-    // half of a test's time is waiting: on two cores four workers leave a fifth of the CPU idle, and five a tenth. Six use all of it, and take no less time
+    // half of a test's time is waiting: on two cores four workers leave a fifth
+    // of the CPU idle, and five a tenth. Six use all of it, and take no less time
     maxWorkers: Math.max(5, availableParallelism() - 1),
-    // safety: without it each thread that a test starts loads Node's TypeScript compiler, which is WebAssembly. Threads share parts of such code, and one
-    // that ends while another compiles can end the process: "Check failed: end > addr" in WasmImportWrapperCache::Free (Node 24.21)
+    // safety: without it each thread that a test starts loads Node's TypeScript compiler, which is
+    // WebAssembly. Threads share parts of such code, and one that ends while another compiles can
+    // end the process: "Check failed: end > addr" in WasmImportWrapperCache::Free (Node 24.21)
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
     // the limits of a hanging test: a busy machine takes ten times as long as a quiet one, and stands still for up to 20 s.
     // A test with a limit of its own, or a poll with one, fails there before all others

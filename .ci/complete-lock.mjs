@@ -2,7 +2,15 @@
 // `npm ci` refuses the file. Run this after each change of dependencies: it adds them by name and version.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const systems = { android: 'android', darwin: 'darwin', freebsd: 'freebsd', linux: 'linux', win32: 'win32', windows: 'win32', openharmony: 'openharmony' };
+const systems = {
+  android: 'android',
+  darwin: 'darwin',
+  freebsd: 'freebsd',
+  linux: 'linux',
+  win32: 'win32',
+  windows: 'win32',
+  openharmony: 'openharmony',
+};
 const processors = ['arm64', 'x64', 'arm', 'ia32', 'ppc64', 'riscv64', 's390x'];
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
@@ -12,7 +20,13 @@ for (const [path, { optionalDependencies = {} }] of Object.entries({ ...lock.pac
     const words = name.split(/[-/]/);
     const system = Object.keys(systems).find((word) => words.includes(word));
     const processor = processors.find((word) => words.includes(word));
-    lock.packages[`node_modules/${name}`] = { version, ...(processor && { cpu: [processor] }), dev: true, optional: true, ...(system && { os: [systems[system]] }) };
+    lock.packages[`node_modules/${name}`] = {
+      version,
+      ...(processor && { cpu: [processor] }),
+      dev: true,
+      optional: true,
+      ...(system && { os: [systems[system]] }),
+    };
     console.log(`added ${name}@${version}`);
   }
 }

@@ -45,7 +45,10 @@ const shortestSecret = 4;
 interface ExpandContext {
   readonly source: Source;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Gets the references that are malformed, or whose variable or file does not exist; inside a provider such references are `missing` instead. */
+  /**
+   * Gets the references that are malformed, or whose variable or file does
+   * not exist; inside a provider such references are `missing` instead.
+   */
   readonly findings: Findings;
 }
 
@@ -64,7 +67,9 @@ class Expander {
   /** The text with its references expanded; null where it has none. */
   expanded(text: string, pathOf: () => Path): string | null {
     const { source, findings } = this.#context;
-    if (bare.test(text)) findings.error({ source, path: pathOf() }, `${text} is not expanded`, `write \${${text.slice(1)}}, or $${text} for the text itself`);
+    if (bare.test(text)) {
+      findings.error({ source, path: pathOf() }, `${text} is not expanded`, `write \${${text.slice(1)}}, or $${text} for the text itself`);
+    }
     if (!hasReference.test(text)) return null;
     const path = pathOf();
     return text.replaceAll(reference, (match, inside: string | undefined, close: string) => {
@@ -91,7 +96,12 @@ class Expander {
     return references.reduce((shown, one) => {
       const value = this.#brought.get(one) ?? '';
       // the default of a reference that is in the text already stays
-      return value.length < shortestSecret ? shown : shown.split(one).map((part) => part.replaceAll(value, () => one)).join(one);
+      return value.length < shortestSecret
+        ? shown
+        : shown
+            .split(one)
+            .map((part) => part.replaceAll(value, () => one))
+            .join(one);
     }, text);
   }
 
@@ -103,8 +113,12 @@ class Expander {
       return readSecretFile(file);
     }
     const [, name = '', fallback] = variable.exec(text) ?? [];
-    if (text.includes('${')) throw new Error('a reference cannot stand inside another one, set the variable itself where the gateway is started');
-    if (name === '') throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
+    if (text.includes('${')) {
+      throw new Error('a reference cannot stand inside another one, set the variable itself where the gateway is started');
+    }
+    if (name === '') {
+      throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
+    }
     const value = env[name];
     if (value !== undefined && value !== '') return value;
     if (fallback !== undefined) return fallback;

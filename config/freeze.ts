@@ -4,7 +4,8 @@ const refuse = (): never => {
   throw new TypeError('the configuration cannot be changed');
 };
 
-const plainOrList = (value: object): boolean => Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
+const plainOrList = (value: object): boolean =>
+  Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
 
 /**
  * Freezes plain objects, lists and maps with everything in them; of other objects only their own properties. Returns the same

@@ -64,7 +64,8 @@ export function createFinder(text: string): (path: readonly (string | number)[])
   };
   const start = skip(text, 0);
   const root: Ranges = { key: null, value: [start, endOfValue(text, start)] };
-  return (path) => path.reduce<Ranges>(({ value }, step) => (value === null ? nowhere : (membersAt(value[0]).get(String(step)) ?? nowhere)), root);
+  return (path) =>
+    path.reduce<Ranges>(({ value }, step) => (value === null ? nowhere : (membersAt(value[0]).get(String(step)) ?? nowhere)), root);
 }
 
 function membersOf(text: string, start: number): Map<string, Ranges> {

@@ -50,14 +50,21 @@ export interface LoadOptions extends PluginLoader {
 /** The data of a config, whether it has faults or not. */
 interface Looked {
   readonly named: readonly NamedPlugin[];
-  /** Absolute paths of all files that were looked for, including those that do not exist: the config, its includes and their globs, `.env` files, certificates, `${file:...}` references and missing plugins. */
+  /**
+   * Absolute paths of all files that were looked for, including those that do not exist: the config, its
+   * includes and their globs, `.env` files, certificates, `${file:...}` references and missing plugins.
+   */
   readonly files: readonly string[];
   /** The config and its includes: the absolute path of each, and the one that problems show. */
   readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
 }
 
 /** The configuration with its plugins and warnings, or the problems for which it is refused. */
-export type Loaded = Looked & ({ readonly ok: true; readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: readonly Problem[] } | { readonly ok: false; readonly problems: readonly Problem[] });
+export type Loaded = Looked &
+  (
+    | { readonly ok: true; readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: readonly Problem[] }
+    | { readonly ok: false; readonly problems: readonly Problem[] }
+  );
 
 /**
  * Reads, checks and resolves a config file. Faults are returned, not thrown.
@@ -74,12 +81,17 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   const plugins = await resolvePlugins(main, options, findings);
   files.push(...plugins.absent);
-  const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), { isComplete: plugins.isComplete, shipped: options.shippedPlugins });
+  const known = knownDialects(
+    plugins.loaded.map(({ plugin }) => plugin),
+    { isComplete: plugins.isComplete, shipped: options.shippedPlugins },
+  );
   const validator = rootValidator(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validator, findings);
 
   // an unreadable file may define names that the other files refer to, so wrong references cannot be told yet
-  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
+  const config = readingsOf(main).every(({ isComplete }) => isComplete)
+    ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings)
+    : null;
   const looked: Looked = { named: plugins.named, files, sources };
   if (config === null || findings.problems.length > 0) return { ...looked, ok: false, problems: findings.problems.toSorted(byPlace) };
   return { ...looked, ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace) };
@@ -99,7 +111,11 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
   const server = resolveServer(main, { ...given, isGuarded: isGuarded(main, blocks, plugins) }, findings);
   const providers = resolveProviders(blocks.providers, known, findings);
-  const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
+  const models = resolveModels(
+    offer.models,
+    { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) },
+    findings,
+  );
   warnOfSettings(blocks.providers, { models, known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
@@ -107,22 +123,47 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   // cost: 9 ms of each load with 10,000 targets, although most configs have no glob over models
   const toAskable = (): Askable => (askable ??= askableOf(models, [...names.ids, ...names.aliases.keys(), ...names.policies]));
   const keys = resolveKeys(blocks.keys, toAskable, findings);
-  const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: () => ({ ...toAskable(), names: names.ids }), providers: [...blocks.providers.keys()] }, findings);
-  if (plugins.isComplete && isSound('routing')) warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
+  const limits = resolveLimits(
+    main,
+    { keys: [...blocks.keys.keys()], models: () => ({ ...toAskable(), names: names.ids }), providers: [...blocks.providers.keys()] },
+    findings,
+  );
+  if (plugins.isComplete && isSound('routing')) {
+    warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
+  }
   const alerts = resolveAlerts(main, findings);
   const redis = resolveRedis(main, findings);
   if (server === null || routing === null || findings.problems.length > 0) return null;
-  const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits, alerts };
+  const content = {
+    server,
+    keys,
+    providers,
+    models: models.filter((model) => !isWildcard(model)),
+    wildcards: models.filter(isWildcard),
+    routing,
+    redis,
+    limits,
+    alerts,
+  };
   // the line of a key does not change what the key may do
-  const hash = fingerprint({ ...content, keys: keys.map((key) => ({ ...key, writtenAt: null })), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
+  const hash = fingerprint({
+    ...content,
+    keys: keys.map((key) => ({ ...key, writtenAt: null })),
+    plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })),
+  });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }
 
 const readingsOf = (reading: Reading): Reading[] => [reading, ...reading.includes.flatMap(readingsOf)];
 
-/** Whether callers must identify themselves: there are `keys`, or an `auth/` plugin other than `auth/keys`, or `server.require_keys` says so. */
+/**
+ * Whether callers must identify themselves: there are `keys`, or an
+ * `auth/` plugin other than `auth/keys`, or `server.require_keys` says so.
+ */
 const isGuarded = (main: Reading, { keys }: Blocks, { loaded }: PluginSet): boolean =>
-  keys.size > 0 || (main.value['server'] as { require_keys?: boolean }).require_keys === true || loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
+  keys.size > 0 ||
+  (main.value['server'] as { require_keys?: boolean }).require_keys === true ||
+  loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
 
 function deepFreezeOptions(loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] {
   for (const { options } of loaded) deepFreeze(options);

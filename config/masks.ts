@@ -1,4 +1,7 @@
-/** Keeps secrets out of messages about the config. Secrets are known by the name of their setting, by a name that is nearly one, and by their shape. */
+/**
+ * Keeps secrets out of messages about the config. Secrets are known by the
+ * name of their setting, by a name that is nearly one, and by their shape.
+ */
 import { distance } from 'fastest-levenshtein';
 import { saysSecret } from '../core/secret.ts';
 
@@ -6,7 +9,10 @@ const secretNames = ['apikey', 'adminkey', 'accesskeyid', 'secretaccesskey', 'se
 /** The most letters in which a misspelt name differs. */
 const mostEdits = 2;
 
-/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` counts too, because people write the key itself there. `require_keys` is a switch, so it does not. */
+/**
+ * Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash`
+ * counts too, because people write the key itself there. `require_keys` is a switch, so it does not.
+ */
 export function isSecretName(name: string): boolean {
   if (name === 'require_keys') return false;
   // the names of headers are not secret: `maskHeaders` masks their values
@@ -17,7 +23,8 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Whether the value at this path may be a secret: the name of the setting, or of the list that it is in, says so. */
-export const isSecretPath = (path: readonly (string | number)[]): boolean => isSecretName(path.findLast((step): step is string => typeof step === 'string') ?? '');
+export const isSecretPath = (path: readonly (string | number)[]): boolean =>
+  isSecretName(path.findLast((step): step is string => typeof step === 'string') ?? '');
 
 /** Prefixes that providers give to their keys, and long words that mix letters with digits. No name of a model has such a shape. */
 const shapes = [
@@ -28,7 +35,10 @@ const shapes = [
 ];
 /** A password may hold an `@`: the last one ends it. */
 const userInUrl = /(?<=:\/\/)[^\s/"']+(?=@)/g;
-/** The user in a malformed address, such as `redis//user:password@host`: messages are about malformed addresses. After a valid host, an `@` is a part of the path. */
+/**
+ * The user in a malformed address, such as `redis//user:password@host`: messages
+ * are about malformed addresses. After a valid host, an `@` is a part of the path.
+ */
 const userOfBadAddress = /(?<![^\s"',{}[\]()])(?!\w+:\/\/(?:\*+@|[^\s/"'@:]+(?::\d+)?[/?#]))[^\s"',{}[\]()@:]*:[^\s"',{}[\]()]+(?=@)/g;
 /** The password of a Redis may hold slashes. */
 const userOfRedis = /(?<=\brediss?:\/\/)[^\s"']+(?=@)/gi;
@@ -46,10 +56,14 @@ export function maskShapes(text: string): string {
 const setting = /([\w-]+)(["']?\s*:\s*)(\[[^\]]*\]?|"[^"]*"?|'[^']*'?|[^\s{,}\]][^,}\]]*)/g;
 
 /** Masks a value; `${NAME}` stays, and of `${NAME:-default}` the name stays. */
-const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) => (reference === undefined ? stars(text) : text));
+const maskValue = (value: string): string =>
+  value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) =>
+    reference === undefined ? stars(text) : text,
+  );
 
 /** Masks the values of headers: each header may hold a credential, whatever its name. */
-const maskHeaders = (text: string): string => text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
+const maskHeaders = (text: string): string =>
+  text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
 const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|[^}])*/g;
 
 /** A line of the file without secrets. */
@@ -68,10 +82,15 @@ const indentOf = (line: string): number => line.search(/\S|$/);
 const contentAt = (line: string): number => /^\s*(?:-\s+)*/.exec(line)?.[0].length ?? 0;
 const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
-/** The setting that a line belongs to: the last one of the nearest line above that is indented less. `above`: the previous lines, the nearest first. */
+/**
+ * The setting that a line belongs to: the last one of the nearest line above
+ * that is indented less. `above`: the previous lines, the nearest first.
+ */
 function settingAbove(line: string, above: readonly string[]): string {
   const indent = indentOf(line);
-  const parent = above.find((one) => one.trim() !== '' && (contentAt(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)));
+  const parent = above.find(
+    (one) => one.trim() !== '' && (contentAt(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)),
+  );
   return /([\w-]+)["']?\s*:[^:]*$/.exec(parent ?? '')?.[1] ?? '';
 }
 

@@ -1,4 +1,7 @@
-/** Merges the entries of all files by id. Where two files have the same id, the including file wins over the included one; a model is laid over the included one. */
+/**
+ * Merges the entries of all files by id. Where two files have the same id, the
+ * including file wins over the included one; a model is laid over the included one.
+ */
 import { fieldsOf, listOf } from '../core/wire/fields.ts';
 import type { KeyBlock } from '../schemas/keys.ts';
 import type { ModelBlock } from '../schemas/models.ts';
@@ -40,14 +43,20 @@ export interface Blocks {
   readonly policies: Entries<PolicyBlock>;
 }
 
-/** Merges the entries of a file and of its includes. Call it after the files are validated. Ids that one file has twice are reported to `findings`. */
+/**
+ * Merges the entries of a file and of its includes. Call it after the files
+ * are validated. Ids that one file has twice are reported to `findings`.
+ */
 export function mergeReadings(main: Reading, findings: Findings): Blocks {
   const merge = <T>(kind: Kind): Entries<T> => mergeKind(main, kind, findings) as Map<string, Entry<T>>;
   return { providers: merge(kinds.providers), keys: merge(kinds.keys), models: merge(kinds.models), policies: merge(kinds.policies) };
 }
 
 /** The place of an entry's value, or of a value inside the entry. */
-export const placeOf = ({ reading, path }: Layer<unknown>, ...inside: Path): Place => ({ source: reading.source, path: [...path, ...inside] });
+export const placeOf = ({ reading, path }: Layer<unknown>, ...inside: Path): Place => ({
+  source: reading.source,
+  path: [...path, ...inside],
+});
 
 /** The place of an entry's key, or of a key inside the entry. */
 export const keyOf = (entry: Layer<unknown>, ...inside: Path): Place => ({ ...placeOf(entry, ...inside), at: 'key' });
@@ -65,7 +74,8 @@ interface Kind {
   written(file: Record<string, unknown>): Written[];
 }
 
-const fromMap = (value: unknown, path: Path): Written[] => Object.entries(fieldsOf(value)).map(([id, item]) => ({ id, value: item, path: [...path, id] }));
+const fromMap = (value: unknown, path: Path): Written[] =>
+  Object.entries(fieldsOf(value)).map(([id, item]) => ({ id, value: item, path: [...path, id] }));
 
 const fromList = (value: unknown, idKey: string, block: string): Written[] =>
   listOf(value).flatMap((item, index) => {
@@ -86,7 +96,11 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
     const at = kind.idAt.length === 0 ? 'key' : 'value';
     const { file, line } = locate(first.reading.source, [...first.path, ...kind.idAt], at);
     const way = entry.reading === first.reading ? '' : '; to change an entry of another file, write it in the file that includes that one';
-    findings.error({ ...placeOf(entry, ...kind.idAt), at }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}${way}`);
+    findings.error(
+      { ...placeOf(entry, ...kind.idAt), at },
+      `the ${kind.word} "${entry.id}" is defined twice`,
+      `the other one is at ${file}:${line}${way}`,
+    );
   };
   for (const included of reading.includes) {
     for (const [id, entry] of mergeKind(included, kind, findings)) {

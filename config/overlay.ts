@@ -1,6 +1,7 @@
 /**
- * Lays a model over the included one with the same id: a field of the entry replaces the included one, and a field that the entry leaves out is not changed. Its
- * mappings are laid over those of the same provider, and the others stay; `providers: { replace: [...] }` is the whole list.
+ * Lays a model over the included one with the same id: a field of the entry replaces the included
+ * one, and a field that the entry leaves out is not changed. Its mappings are laid over those of
+ * the same provider, and the others stay; `providers: { replace: [...] }` is the whole list.
  */
 import type { MappingBlock, ModelBlock } from '../schemas/models.ts';
 import type { Fields } from '../core/wire/fields.ts';
@@ -25,14 +26,20 @@ const opened: ReadonlySet<string> = new Set(['architecture', 'top_provider']);
 export function laidOver(base: ModelBlock, own: ModelBlock, written: Fields): ModelBlock {
   const under: Fields = base;
   const over: Fields = own;
-  const fieldOf = (name: string): unknown => (opened.has(name) ? only(under[name] as Fields, over[name] as Fields, written[name] as Fields) : over[name]);
-  const fields = Object.keys(written).filter((name) => name !== 'providers').map((name) => [name, fieldOf(name)]);
+  const fieldOf = (name: string): unknown =>
+    opened.has(name) ? only(under[name] as Fields, over[name] as Fields, written[name] as Fields) : over[name];
+  const fields = Object.keys(written)
+    .filter((name) => name !== 'providers')
+    .map((name) => [name, fieldOf(name)]);
   const merged = { ...base, ...Object.fromEntries(fields) } as ModelBlock;
   return { ...merged, providers: mergedMappings(base, own, written) };
 }
 
 /** The fields of `base`, with those of `own` that are written. */
-const only = (base: Fields, own: Fields, written: Fields): Fields => ({ ...base, ...Object.fromEntries(Object.keys(written).map((name) => [name, own[name]])) });
+const only = (base: Fields, own: Fields, written: Fields): Fields => ({
+  ...base,
+  ...Object.fromEntries(Object.keys(written).map((name) => [name, own[name]])),
+});
 
 function mergedMappings(base: ModelBlock, own: ModelBlock, { providers }: Fields): MappingBlock[] {
   const known = mappingsIn(base).map(([mapping]) => mapping);

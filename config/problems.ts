@@ -111,7 +111,8 @@ export function pathText(path: Path): string {
 }
 
 /** Compares two problems by file, then line, then column; for `sort`. */
-export const byPlace = (a: Problem, b: Problem): number => (a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1);
+export const byPlace = (a: Problem, b: Problem): number =>
+  a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1;
 
 const shownAtMost = 20;
 const widest = 160;
@@ -129,7 +130,9 @@ export function formatProblems(problems: readonly Problem[], kind: 'error' | 'wa
   const more = causes.length - shown.length;
   const following = sorted.length - causes.length;
   if (more > 0) shown.push(`... and ${more} more`);
-  if (following > 0) shown.push(`... and ${following} that follow${following === 1 ? 's' : ''} from ${causes.length === 1 ? 'it' : 'them'}`);
+  if (following > 0) {
+    shown.push(`... and ${following} that follow${following === 1 ? 's' : ''} from ${causes.length === 1 ? 'it' : 'them'}`);
+  }
   return [...shown, `${sorted.length} ${kind}${sorted.length === 1 ? '' : 's'} in ${files.join(', ')}`].join('\n\n');
 }
 

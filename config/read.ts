@@ -36,12 +36,18 @@ interface ReadContext {
 }
 
 const mebibyte = 1024 * 1024;
-/** The limit for one file in bytes. It has room for 20,000 models with five mappings and prices each, and refuses a data file that is named by mistake. */
+/**
+ * The limit for one file in bytes. It has room for 20,000 models with five
+ * mappings and prices each, and refuses a data file that is named by mistake.
+ */
 const largest = 16 * mebibyte;
 // cost: parsing YAML takes half a second per MiB, JSON a sixth of that, and during a reload the process does nothing else
 const largestYaml = 4 * mebibyte;
 const largeYaml = mebibyte;
-/** How often an anchor may be used, the aliases inside of it multiplied. safety: aliases of aliases make a small file stand for more values than fit into memory */
+/**
+ * How often an anchor may be used, the aliases inside of it multiplied.
+ * safety: aliases of aliases make a small file stand for more values than fit into memory
+ */
 const aliasesAtMost = 10_000;
 
 /**
@@ -70,7 +76,13 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     const includes = wanted.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)]));
     const { models } = parsed.value;
     const written = includes.length > 0 && Array.isArray(models) ? (structuredClone(models) as unknown[]) : [];
-    return { source, ...parsed, written, includes, isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }) };
+    return {
+      source,
+      ...parsed,
+      written,
+      includes,
+      isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }),
+    };
   }
 
   return read(main);
@@ -84,7 +96,13 @@ interface FileText {
 
 function readText(file: string): FileText {
   try {
-    if (statSync(file).size > largest) return { text: null, fault: `is larger than ${largest / mebibyte} MiB`, hint: 'split it into JSON files and name them under `include`' };
+    if (statSync(file).size > largest) {
+      return {
+        text: null,
+        fault: `is larger than ${largest / mebibyte} MiB`,
+        hint: 'split it into JSON files and name them under `include`',
+      };
+    }
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null, hint: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
@@ -114,10 +132,19 @@ function toValue(source: Source, context: ReadContext): Parsed {
   const size = Buffer.byteLength(text);
   const isNot = `but this file is not read as JSON: ${json.why}`;
   if (size > largestYaml) {
-    context.findings.errorAt({ source, range: [0, 1] }, `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`);
+    context.findings.errorAt(
+      { source, range: [0, 1] },
+      `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`,
+    );
     return unread();
   }
-  if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
+  if (size > largeYaml) {
+    context.findings.warn(
+      { source, path: [] },
+      'is large for YAML: each reload delays all requests',
+      `JSON is read in a sixth of the time, ${isNot}`,
+    );
+  }
   const quick = readShipped(text) ?? readQuickYaml(text);
   return quick === null ? fromYaml(source, context) : fromQuick(quick, source, context);
 }
@@ -163,26 +190,36 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   const expansion = expandDocument({ source, env, findings });
   files.push(...expansion.files);
   try {
-    return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
+    return {
+      value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>),
+      expansion,
+      isComplete: true,
+    };
   } catch (thrown) {
     const { message: said } = thrown as Error;
     const broken = brokenAliases(document);
     for (const { range, message, fix } of broken) findings.errorAt({ source, range }, message, fix);
     const reason = said.startsWith('Excessive alias count') ? `one stands for more than ${aliasesAtMost} values` : quoted(said, '');
-    if (broken.length === 0) findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${reason}), write the values out`);
+    if (broken.length === 0) {
+      findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${reason}), write the values out`);
+    }
     return { ...unread(), expansion };
   }
 }
 
 /**
- * The message of the YAML reader. safety: some messages end with a piece of the file, which may be a secret. The piece stays only if the masked line shows it too.
+ * The message of the YAML reader.
+ * safety: some messages end with a piece of the file, which may be a secret. The piece stays only if the masked line shows it too.
  * @param line the line of the fault, with its secrets masked
  */
 const quoted = (message: string, line: string): string =>
-  message.replace(/(?<=token in YAML stream|extra characters|Unresolved alias[^:]*): "?(.*?)"?$/s, (all, piece: string) => (line.includes(piece) ? all : ''));
+  message.replace(/(?<=token in YAML stream|extra characters|Unresolved alias[^:]*): "?(.*?)"?$/s, (all, piece: string) =>
+    line.includes(piece) ? all : '',
+  );
 
 /** Removes blocks that are null: where all entries of a block are commented out, the block counts as absent. */
-const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
+const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
 
 /** Reports and removes `__proto__` keys: copied into an object, such a key would set its prototype. */
 function refusePrototypes(source: Source, findings: Findings): void {
@@ -191,7 +228,10 @@ function refusePrototypes(source: Source, findings: Findings): void {
   visit(source.document, {
     Pair(_, { key }) {
       if (!isScalar(key) || key.value !== '__proto__') return undefined;
-      findings.errorAt({ source, range: [key.range?.[0] ?? 0, key.range?.[1] ?? 1] }, 'the key "__proto__" is refused, choose another name');
+      findings.errorAt(
+        { source, range: [key.range?.[0] ?? 0, key.range?.[1] ?? 1] },
+        'the key "__proto__" is refused, choose another name',
+      );
       return visit.REMOVE;
     },
   });
@@ -201,7 +241,8 @@ const mainBlocks = ['server', 'plugins', 'limits', 'redis', 'alerts'] as const;
 
 /** Reports blocks that an included file must not have: they decide for the whole gateway, so they must be in the main file. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
-  const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
+  const refuse = (...path: string[]): void =>
+    findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
   for (const block of mainBlocks) if (value[block] !== undefined) refuse(block);
   if ('default' in fieldsOf(value['routing'])) refuse('routing', 'default');
 }
@@ -219,13 +260,26 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const from = shipped === null ? folder : packageFolder;
     const named = resolve(from, shipped ?? pattern);
     // cost: for a single file, Node's glob takes a hundredth of the time of a start, and 2 MB
-    const matches = isGlob ? globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter(mayBeRead).toSorted() : [named].filter(isThere);
+    const matches = isGlob
+      ? globSync(shipped ?? pattern, { cwd: from })
+          .map((match) => resolve(from, match))
+          .filter(mayBeRead)
+          .toSorted()
+      : [named].filter(isThere);
     // a file that is created later is a change too. The name of the folder is no pattern: ? stands for each character that would be one
     looked.push(isGlob ? resolve(from.replaceAll(/[*?[\]{}()]/g, '?'), shipped ?? pattern) : named);
     // safety: a folder that was renamed or emptied would take its models from a running gateway
-    if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, isAbsolute(pattern) ? null : `it is looked for in ${from}`);
+    if (matches.length === 0) {
+      findings.error(
+        place,
+        isGlob ? 'matches no file' : `no such file: ${pattern}`,
+        isAbsolute(pattern) ? null : `it is looked for in ${from}`,
+      );
+    }
     const files = matches.filter((match) => !isFolder(match));
-    if (files.length < matches.length) findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
+    if (files.length < matches.length) {
+      findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
+    }
     return files;
   });
 }

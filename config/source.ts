@@ -33,7 +33,10 @@ export interface Source {
   readonly json: Json;
   /** The YAML document. It is parsed at the first use, which does not happen for a file that is read as JSON. */
   readonly document: Document;
-  /** False where no value can contain this text. cost: the answer saves a visit of every node, a tenth of the time that a large catalogue takes. */
+  /**
+   * False where no value can contain this text.
+   * cost: the answer saves a visit of every node, a tenth of the time that a large catalogue takes.
+   */
   mayHold(text: string): boolean;
   /** The ranges of the key and the value at a path. */
   find(path: Path): Ranges;
@@ -86,7 +89,7 @@ const lineAt = (text: string, start: number, end: number): string => /^[^\r\n]*/
 /** The lines before this place of the text, the nearest first. */
 function linesAbove(text: string, start: number): string[] {
   const lines: string[] = [];
-  for (let end = start - 1; end > 0 && lines.length < mostAbove; ) {
+  for (let end = start - 1; end > 0 && lines.length < mostAbove;) {
     const from = text.lastIndexOf('\n', end - 1) + 1;
     lines.push(lineAt(text, from, Math.min(end, from + longestLine)));
     end = from - 1;
@@ -114,9 +117,13 @@ function parseText(text: string): Document {
 }
 
 // safety: the parser's own warnings go to stderr, and quote the file without a mask
-const parse = (text: string): Document => yaml().parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+const parse = (text: string): Document =>
+  yaml().parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
 
-/** Parses a text with a reference without its closing brace, `{ api_key: "${NAME" }`, which may have taken a brace of YAML. Then quotes bound the reference, so that the fault is found at its place. */
+/**
+ * Parses a text with a reference without its closing brace, `{ api_key: "${NAME" }`, which may have
+ * taken a brace of YAML. Then quotes bound the reference, so that the fault is found at its place.
+ */
 function parsedWithin(text: string, hidden: string): Document {
   const document = parse(hidden);
   if (document.errors.length === 0) return document;
@@ -132,7 +139,9 @@ function parsedWithin(text: string, hidden: string): Document {
 export const hideBraces = (text: string, reference = /\$\{([^{}\n]*)\}/g): string => text.replaceAll(reference, '$$\uE000$1\uE001');
 export const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
 
-/** The position of the value at a path, or of its key. Where the text does not have it (a default), the position of its nearest ancestor. */
+/**
+ * The position of the value at a path, or of its key. Where the text does not have it (a default), the position of its nearest ancestor.
+ */
 export function locate(source: Source, path: Path, at: 'key' | 'value'): Position {
   for (let length = path.length; length >= 0; length -= 1) {
     const { key, value } = source.find(path.slice(0, length));
@@ -184,7 +193,10 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
   return { key, value };
 }
 
-/** The key of a merge: `<<: *base` takes the fields of another map, `<<: [*one, *two]` those of several. A map's own field, and a field of an earlier map, comes first. */
+/**
+ * The key of a merge: `<<: *base` takes the fields of another map, `<<: [*one, *two]`
+ * those of several. A map's own field, and a field of an earlier map, comes first.
+ */
 export const mergeKey = '<<';
 
 function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefined {

@@ -18,12 +18,21 @@ export function told(loaded: Loaded): Loaded {
 }
 
 export function writtenBy(loaded: Loaded): Written {
-  const findings = loaded.ok ? loaded.warnings.map((one) => findingOf(one, one.isFault === true)) : loaded.problems.map((one) => findingOf(one, true));
+  const findings = loaded.ok
+    ? loaded.warnings.map((one) => findingOf(one, one.isFault === true))
+    : loaded.problems.map((one) => findingOf(one, true));
   const files = new Map(loaded.sources.map(({ shown, file }) => [shown, file]));
   return { findings, files: [...files.keys()], text: async (name, secrets) => await textOf(files.get(name), secrets) };
 }
 
-const findingOf = ({ file, line, path, message, hint }: Problem, isFault: boolean): ConfigFinding => ({ file, line, path, message, hint, isFault });
+const findingOf = ({ file, line, path, message, hint }: Problem, isFault: boolean): ConfigFinding => ({
+  file,
+  line,
+  path,
+  message,
+  hint,
+  isFault,
+});
 
 /** cost: a parse of half a megabyte takes a quarter of a second, and requests wait for it. */
 const largest = 400_000;
@@ -44,13 +53,20 @@ const starsFor = (text: string): string => stars + '\n'.repeat(text.split('\n').
 /** A shorter text may be a part of any word. */
 const shortest = 6;
 
-/** A text of YAML or JSON without its known or possible secrets; each line stays at its place. @param secrets texts that are known to be secret */
+/**
+ * A text of YAML or JSON without its known or possible secrets; each line stays at its place.
+ * @param secrets texts that are known to be secret
+ */
 export function maskedText(text: string, secrets: readonly string[]): WrittenText {
   const document = yaml().parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
   // safety: if the text cannot be parsed, it is not known which words are values of secret settings
-  if (document.errors.length > 0) return { why: 'It is not valid YAML now, so nobody can tell which of its texts are secrets. It is shown again when it is valid.' };
+  if (document.errors.length > 0) {
+    return { why: 'It is not valid YAML now, so nobody can tell which of its texts are secrets. It is shown again when it is valid.' };
+  }
   let masked = withoutRanges(text, secretRanges(document));
-  for (const secret of secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length)) masked = masked.replaceAll(secret, starsFor(secret));
+  for (const secret of secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length)) {
+    masked = masked.replaceAll(secret, starsFor(secret));
+  }
   const lines = masked.split('\n');
   // masks comments, and words with the shape of a secret under any name
   const shown = lines.map((line, at) => maskPart(line, lines.slice(Math.max(0, at - mostAbove), at).toReversed()));

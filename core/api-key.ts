@@ -47,7 +47,10 @@ export const prefixOf = (key: string): string | null => /^(gwk_[0-9A-Za-z]{12})_
 /** The key of an `authorization` header; undefined: it has none in a valid form. Several spaces before it are valid (RFC 9110 §11.4). */
 export const bearerOf = (header: string | undefined): string | undefined => /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 
-/** Epoch milliseconds of an ISO 8601 date (its start in UTC), or of an ISO 8601 time with a zone. Null where the text is neither, or the day does not exist. */
+/**
+ * Epoch milliseconds of an ISO 8601 date (its start in UTC), or of an ISO 8601
+ * time with a zone. Null where the text is neither, or the day does not exist.
+ */
 export function momentOf(text: string): number | null {
   const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
@@ -74,7 +77,10 @@ export interface KeyEntry {
   readonly expiresAt: number | null;
   /** Every key of the caller is refused. */
   readonly disabled: boolean;
-  /** Epoch milliseconds. Data that was kept under this name before this time belongs to another caller, whose key was deleted from the store. Null: the name alone identifies the caller. */
+  /**
+   * Epoch milliseconds. Data that was kept under this name before this time belongs to another
+   * caller, whose key was deleted from the store. Null: the name alone identifies the caller.
+   */
   readonly since: number | null;
   /** Gives the place of the entry in the config: `gateway.config.yaml:12`. Null: it is not from the config. */
   readonly writtenAt: (() => string) | null;
@@ -92,7 +98,10 @@ export interface KeyEntry {
   readonly limits: Amounts | null;
 }
 
-/** Callers' keys by name: those of the config, and those that a plugin adds. The settings of a caller (models, limits, metadata) are found here by name. */
+/**
+ * Callers' keys by name: those of the config, and those that a plugin adds.
+ * The settings of a caller (models, limits, metadata) are found here by name.
+ */
 export class CallerKeys {
   readonly #written: ReadonlyMap<string, KeyEntry>;
   readonly #brought = new Map<string, KeyEntry>();

@@ -59,7 +59,10 @@ export class Cancellation {
   }
 }
 
-/** Settles as `work` does, or rejects when the request is cancelled, whichever comes first, so a plugin that hangs cannot delay the record. `whenLate` gets a result of `work` that comes after the cancellation. */
+/**
+ * Settles as `work` does, or rejects when the request is cancelled, whichever comes first, so a plugin that
+ * hangs cannot delay the record. `whenLate` gets a result of `work` that comes after the cancellation.
+ */
 export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>, whenLate?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     cancellation.onCancel(() => reject(cancellation.reason));
@@ -74,7 +77,8 @@ export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise
 
 /**
  * Calls `act` after `ms` milliseconds. Returns the function that clears the timer.
- * safety: after a pause of the event loop, due timers run before the sockets are read. `act` waits for that read, so that data which came in time counts.
+ * safety: after a pause of the event loop, due timers run before the sockets
+ * are read. `act` waits for that read, so that data which came in time counts.
  */
 export function timeLimit(ms: number, act: () => void): () => void {
   let soon: NodeJS.Immediate | undefined;

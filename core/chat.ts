@@ -18,14 +18,20 @@ export interface Reasoning {
   readonly maxTokens: number | null;
   /** The request field in which the caller set the reasoning, for error messages: `reasoning.effort`. Absent: the caller set nothing. */
   readonly field?: string;
-  /** True: the gateway chose the effort. Such an effort changes no other parameter of the request, and the caller gets no error about it. */
+  /**
+   * True: the gateway chose the effort. Such an effort changes no other parameter of the request, and the caller gets no error about it.
+   */
   readonly isAutomatic?: true;
-  /** True: the caller turned reasoning off with a switch, which a model that does not reason accepts too. For a model that reasons, routing turns the switch into the effort `none`. */
+  /**
+   * True: the caller turned reasoning off with a switch, which a model that does not reason
+   * accepts too. For a model that reasons, routing turns the switch into the effort `none`.
+   */
   readonly isOff?: true;
 }
 
 /** The parameter that an error about reasoning names. */
-export const reasoningField = ({ field, maxTokens }: Reasoning): string => field ?? (maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens');
+export const reasoningField = ({ field, maxTokens }: Reasoning): string =>
+  field ?? (maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens');
 
 /** The caller asks for no effort and no budget. */
 export const unsetReasoning: Reasoning = { effort: null, maxTokens: null };
@@ -71,7 +77,10 @@ export interface ToolCall {
  */
 export interface ReasoningDetail {
   readonly type: 'reasoning.text' | 'reasoning.summary' | 'reasoning.encrypted';
-  /** The id of the provider entry that issued the detail, with the number of its key where it has several: `openai#2`. A detail without one is never sent to a provider. */
+  /**
+   * The id of the provider entry that issued the detail, with the number of its key
+   * where it has several: `openai#2`. A detail without one is never sent to a provider.
+   */
   readonly provider?: string;
   readonly id?: string | null;
   readonly index?: number;
@@ -97,18 +106,32 @@ export interface Message {
 /** A tool that the model may call, in the form of the chat completions API. */
 export interface Tool {
   readonly type: string;
-  readonly function?: { readonly name: string; readonly description?: string; readonly parameters?: object; readonly strict?: boolean | null };
+  readonly function?: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters?: object;
+    readonly strict?: boolean | null;
+  };
   readonly native?: Native;
   readonly [field: string]: unknown;
 }
 
 /** Which tools the model may or must call. The object form names one function; other objects pass through to servers of the same API. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type: string; readonly function?: { readonly name: string }; readonly native?: Native; readonly [field: string]: unknown };
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { readonly type: string; readonly function?: { readonly name: string }; readonly native?: Native; readonly [field: string]: unknown };
 
 /** The form that the answer must have: `text`, `json_object`, or `json_schema` with a schema. */
 export interface ResponseFormat {
   readonly type: string;
-  readonly json_schema?: { readonly name: string; readonly schema?: object; readonly strict?: boolean | null; readonly [field: string]: unknown };
+  readonly json_schema?: {
+    readonly name: string;
+    readonly schema?: object;
+    readonly strict?: boolean | null;
+    readonly [field: string]: unknown;
+  };
   readonly [field: string]: unknown;
 }
 
@@ -159,9 +182,15 @@ export interface ChatRequest {
   readonly logprobs: boolean | null;
   readonly topLogprobs: number | null;
   readonly user: string | null;
-  /** Every other top-level field, as the caller sent it. A provider that speaks the caller's wire format gets all of them; other dialects send the fields that their wire format has, and report the fields that they drop. */
+  /**
+   * Every other top-level field, as the caller sent it. A provider that speaks the caller's wire format gets all
+   * of them; other dialects send the fields that their wire format has, and report the fields that they drop.
+   */
   readonly rest: Readonly<Record<string, unknown>>;
-  /** The wire format in which the caller asks, where it is not the chat completions API: `messages`, `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone. */
+  /**
+   * The wire format in which the caller asks, where it is not the chat completions API: `messages`,
+   * `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone.
+   */
   readonly form?: string;
   /** Top-level fields of the caller's wire format alone, which no other format can say. */
   readonly native?: Native;
@@ -216,7 +245,10 @@ export interface Usage {
   /** Completion tokens that are not reasoning. */
   readonly answer: number | null;
   readonly reasoning: number | null;
-  /** How many web searches the provider made and bills. Null: the provider searched, and did not say how often. Absent: it reported nothing about searches. */
+  /**
+   * How many web searches the provider made and bills. Null: the provider searched,
+   * and did not say how often. Absent: it reported nothing about searches.
+   */
   readonly webSearches?: number | null;
   /** Absent: the provider reported no details. */
   readonly details?: UsageDetails;
@@ -227,12 +259,17 @@ export interface Usage {
 /** Nothing was counted. */
 export const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
 
-/** Tokens of special kinds. Tokens of `citations` are in none of the classes of `Usage`; tokens of every other kind are inside one class. Absent: the provider did not report the kind. */
+/**
+ * Tokens of special kinds. Tokens of `citations` are in none of the classes of `Usage`; tokens
+ * of every other kind are inside one class. Absent: the provider did not report the kind.
+ */
 export interface UsageDetails {
   readonly inputAudio?: number;
   readonly outputAudio?: number;
   readonly outputImage?: number;
-  /** Tokens of a text that the caller predicted: how many the model accepted, and how many it rejected. Both are billed as answer tokens. */
+  /**
+   * Tokens of a text that the caller predicted: how many the model accepted, and how many it rejected. Both are billed as answer tokens.
+   */
   readonly acceptedPrediction?: number;
   readonly rejectedPrediction?: number;
   /** Sources that the model read and cited. */
@@ -251,13 +288,37 @@ export type Chunk =
   | { readonly type: 'refusal-delta'; readonly choice: number; readonly text: string }
   | { readonly type: 'tool-start'; readonly choice: number; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
-  /** A part of the answer that only one wire format has, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; all other doors leave it out. */
-  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown; /** The texts before this chunk have ended, so a rewriter must release what it holds back. */ readonly isBoundary?: true }
-  /** A field of the choice (`logprobs`), of its message (`annotations`) or of the whole reply (`system_fingerprint`) that the caller gets unchanged. Lists of one field are joined. */
-  | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message' | 'reply'; readonly field: string; readonly value: unknown }
+  /**
+   * A part of the answer that only one wire format has, such as a citation or a block of a tool
+   * that the provider runs. A door of this `form` writes it; all other doors leave it out.
+   */
+  | {
+      readonly type: 'native';
+      readonly choice: number;
+      readonly form: string;
+      readonly name: string;
+      readonly value: unknown;
+      /** The texts before this chunk have ended, so a rewriter must release what it holds back. */ readonly isBoundary?: true;
+    }
+  /**
+   * A field of the choice (`logprobs`), of its message (`annotations`) or of the whole reply
+   * (`system_fingerprint`) that the caller gets unchanged. Lists of one field are joined.
+   */
+  | {
+      readonly type: 'extra';
+      readonly choice: number;
+      readonly on: 'choice' | 'message' | 'reply';
+      readonly field: string;
+      readonly value: unknown;
+    }
   /** The vector of the input with the number `at`, from 0. */
   | { readonly type: 'vector'; readonly choice: 0; readonly at: number; readonly vector: readonly number[] }
-  | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }
+  | {
+      readonly type: 'finish';
+      readonly choice: number;
+      readonly reason: FinishReason;
+      /** The provider's own word. */ readonly native: string | null;
+    }
   | { readonly type: 'usage'; readonly usage: Usage };
 
 /** The texts of an answer, by the kind of chunk that carries a piece of each. */

@@ -16,7 +16,8 @@ function isOwn(folder) {
   }
 }
 
-// safety: Node runs the code that it finds in the cache, whoever wrote it. All users of the machine know the name of Node's default folder, and whoever creates that folder first owns it
+// safety: Node runs the code that it finds in the cache, whoever wrote it. All users of the
+// machine know the name of Node's default folder, and whoever creates that folder first owns it
 const folder = process.getuid === undefined ? undefined : join(tmpdir(), `model-gateway-${process.getuid()}`);
 if (process.env['NODE_COMPILE_CACHE'] || folder === undefined) module.enableCompileCache?.();
 else if (isOwn(folder)) module.enableCompileCache?.(folder);

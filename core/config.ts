@@ -45,7 +45,10 @@ export interface Server {
   readonly tls: { readonly cert: string; readonly key: Secret } | null;
   /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
-  /** Whether callers must identify themselves: there are `keys`, or `require_keys` says so, or a plugin of `auth/` other than the shipped one. */
+  /**
+   * Whether callers must identify themselves: there are `keys`, or
+   * `require_keys` says so, or a plugin of `auth/` other than the shipped one.
+   */
   readonly isGuarded: boolean;
   /** The key for the dashboard, /api and /metrics; null: programs on this machine need no key, and all other requests are refused. */
   readonly adminKey: Secret | null;
@@ -68,7 +71,10 @@ export interface Server {
   readonly limits: ServerLimits;
 }
 
-/** One of several keys of a provider. `number`: its place in the list of the file, from 1. A key whose variable is not set is left out, and the others keep their numbers. */
+/**
+ * One of several keys of a provider. `number`: its place in the list of the file, from
+ * 1. A key whose variable is not set is left out, and the others keep their numbers.
+ */
 export interface PoolKey {
   readonly secret: Secret;
   readonly number: number;
@@ -83,11 +89,19 @@ export interface Provider {
   readonly baseUrl: string | null;
   /** The key to send, or the first of several; null: no key is sent. */
   readonly apiKey: Secret | null;
-  /** The id of the provider; where it has several keys, with the number of `apiKey`: `openai#2`. Data that a provider encrypts or signs is valid only for the account that received it. */
+  /**
+   * The id of the provider; where it has several keys, with the number of `apiKey`: `openai#2`.
+   * Data that a provider encrypts or signs is valid only for the account that received it.
+   */
   readonly account: string;
-  /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
+  /**
+   * Every key, where there are several: requests are spread over them, and each
+   * has limits of its own at the provider. Empty where there is one or none.
+   */
   readonly keyPool: readonly PoolKey[];
-  /** The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: the credentials are in the entry. */
+  /**
+   * The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: the credentials are in the entry.
+   */
   readonly auth: string | null;
   /** Null: the config does not say. */
   readonly trainsOnData: boolean | null;
@@ -115,7 +129,11 @@ export interface Model {
   readonly created: number;
   readonly description: string;
   readonly family: string;
-  readonly architecture: { readonly input_modalities: readonly string[]; readonly output_modalities: readonly string[]; readonly tokenizer: string };
+  readonly architecture: {
+    readonly input_modalities: readonly string[];
+    readonly output_modalities: readonly string[];
+    readonly tokenizer: string;
+  };
   readonly top_provider: { readonly is_moderated: boolean };
   readonly providers: readonly Mapping[];
   readonly pricing: Pricing;
@@ -130,7 +148,11 @@ export interface Model {
   readonly deactivated_at: string | null;
   readonly stability: string;
   /** What the entry itself states about these abilities; null: nothing. Absent: the entry states none of them. */
-  readonly stated?: { readonly json_output: boolean | null; readonly structured_outputs: boolean | null; readonly input_modalities: readonly string[] | null };
+  readonly stated?: {
+    readonly json_output: boolean | null;
+    readonly structured_outputs: boolean | null;
+    readonly input_modalities: readonly string[] | null;
+  };
 }
 
 /** How one provider serves a model. */
@@ -181,7 +203,10 @@ interface TokenPrices {
   readonly internal_reasoning?: string;
 }
 
-/** Beside the prices of tokens, those of `request` (per request), `image` (per image), `web_search` (per search) and `per_second` (per second of video, by size). */
+/**
+ * Beside the prices of tokens, those of `request` (per request), `image` (per
+ * image), `web_search` (per search) and `per_second` (per second of video, by size).
+ */
 export interface Pricing extends TokenPrices {
   readonly image?: string;
   readonly request?: string;
@@ -245,7 +270,10 @@ export interface ModelChoice {
 }
 
 export interface Rule {
-  /** Conditions that must all hold. Globs for `key` and `meta.<name>`; `>N` or `<N` for `prompt_tokens` and `max_tokens`; true or false for `stream`, `tools`, `images`, `reasoning`; an effort for `reasoning`. */
+  /**
+   * Conditions that must all hold. Globs for `key` and `meta.<name>`; `>N` or `<N` for `prompt_tokens` and
+   * `max_tokens`; true or false for `stream`, `tools`, `images`, `reasoning`; an effort for `reasoning`.
+   */
   readonly when: Readonly<Record<string, string | boolean>>;
   readonly candidates: readonly ModelChoice[];
 }
@@ -254,7 +282,10 @@ export interface Rule {
 interface Retry {
   /** The most retries of one target. */
   readonly sameTarget: number;
-  /** The longest pause before the first retry, in milliseconds; it doubles with each retry. The actual pause is random, from 0 to this length. */
+  /**
+   * The longest pause before the first retry, in milliseconds; it doubles
+   * with each retry. The actual pause is random, from 0 to this length.
+   */
   readonly baseMs: number;
   /** The longest pause, and the longest wait for a target that rests, in milliseconds. */
   readonly maxMs: number;

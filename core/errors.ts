@@ -76,7 +76,9 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 
 /** Codes of failures of a provider: the next candidate may succeed. */
-export const retryableCodes: ReadonlySet<string> = new Set(Object.entries(errorTable).flatMap(([code, [, , retryable]]: [string, Row]) => (retryable === undefined ? [] : [code])));
+export const retryableCodes: ReadonlySet<string> = new Set(
+  Object.entries(errorTable).flatMap(([code, [, , retryable]]: [string, Row]) => (retryable === undefined ? [] : [code])),
+);
 
 /** What an error may say besides its code and its message. */
 export interface ErrorFacts {
@@ -107,7 +109,8 @@ export interface ErrorKind {
 }
 
 /** The `type` of an error whose plugin names none. */
-const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' : status === 403 ? 'permission_error' : status >= 500 ? 'server_error' : 'invalid_request_error');
+const typeOf = (status: number): string =>
+  status === 429 ? 'rate_limit_error' : status === 403 ? 'permission_error' : status >= 500 ? 'server_error' : 'invalid_request_error';
 
 const isErrorStatus = (status: unknown): boolean => Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
 
@@ -117,8 +120,12 @@ const isErrorStatus = (status: unknown): boolean => Number.isInteger(status) && 
  * where the status is not from 400 to 599.
  */
 export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { readonly type?: string }): ErrorKind {
-  if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
-  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" is one of the gateway's own codes; choose another code.`);
+  if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) {
+    throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
+  }
+  if (Object.hasOwn(errorTable, kind.code)) {
+    throw new Error(`The error code "${kind.code}" is one of the gateway's own codes; choose another code.`);
+  }
   if (!isErrorStatus(kind.status)) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
   return { ...kind, type: type ?? typeOf(kind.status) };
 }
@@ -129,10 +136,15 @@ const final = new Set(['budget_exceeded', 'upstream_auth_error', 'upstream_quota
 /** Whether the fault is one of the gateway's code or of a plugin's: the caller gets a short message, the operator's log gets the cause. */
 export const isBug = ({ code }: GatewayError): boolean => code === 'internal_error' || code === 'plugin_error';
 
-/** safety: a plugin may be JavaScript. An error of a plugin without an error status would reach the caller as a success, and the request would have no record. */
+/**
+ * safety: a plugin may be JavaScript. An error of a plugin without an error status
+ * would reach the caller as a success, and the request would have no record.
+ */
 function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readonly type?: string } {
   if (typeof code !== 'string') {
-    if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) throw new TypeError('a GatewayError needs an error code of the gateway, or the result of defineError({ code, status })');
+    if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) {
+      throw new TypeError('a GatewayError needs an error code of the gateway, or the result of defineError({ code, status })');
+    }
     return code;
   }
   const row: Row | undefined = Object.hasOwn(errorTable, code) ? errorTable[code] : undefined;
@@ -143,17 +155,25 @@ function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readon
 
 const brand = Symbol.for('model-gateway.error');
 
-/** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and pass a value that is not a text. */
+/**
+ * safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON
+ * refuse all of a reply that has one. A plugin may be JavaScript, and pass a value that is not a text.
+ */
 const wellFormed = <Text extends string | null>(text: Text): Text => (typeof text === 'string' ? (text.toWellFormed() as Text) : text);
 
-/** The headers, with names in lower case. safety: a header that HTTP does not allow would leave the caller without a reply, and a plugin may make one of what a caller sent. */
+/**
+ * The headers, with names in lower case.
+ * safety: a header that HTTP does not allow would leave the caller without a reply, and a plugin may make one of what a caller sent.
+ */
 function sendable(headers: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => {
-    const lower = name.toLowerCase();
-    const isSendable = isHeaderName(name) && !framingHeaders.has(lower) && typeof value === 'string' && isHeaderValue(value);
-    if (!isSendable) throw new TypeError(`a GatewayError cannot have the header ${JSON.stringify(name.slice(0, 100))} with this value`);
-    return [lower, value];
-  }));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const lower = name.toLowerCase();
+      const isSendable = isHeaderName(name) && !framingHeaders.has(lower) && typeof value === 'string' && isHeaderValue(value);
+      if (!isSendable) throw new TypeError(`a GatewayError cannot have the header ${JSON.stringify(name.slice(0, 100))} with this value`);
+      return [lower, value];
+    }),
+  );
 }
 
 /** A time to wait that a header can say: 0 for one that is over, null for one that nobody knows. */
@@ -177,7 +197,10 @@ export class GatewayError extends Error {
   readonly upstreamStatus: number | null;
   /** Extra headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The token counts that the provider bills for the answer that ends in this error; null where the provider gave none, or gave them in an earlier chunk. */
+  /**
+   * The token counts that the provider bills for the answer that ends in this
+   * error; null where the provider gave none, or gave them in an earlier chunk.
+   */
   usage: Usage | null = null;
   /** Name of the plugin that threw the error, or null. */
   plugin: string | null;
@@ -205,7 +228,10 @@ export class GatewayError extends Error {
     return typeof value === 'object' && value !== null && brand in value;
   }
 
-  /** Turns anything thrown into an error that a caller may see: a `GatewayError` stays as it is, anything else becomes the cause of an `internal_error`. */
+  /**
+   * Turns anything thrown into an error that a caller may see: a `GatewayError`
+   * stays as it is, anything else becomes the cause of an `internal_error`.
+   */
   static from(thrown: unknown, requestId?: string): GatewayError {
     if (GatewayError.is(thrown)) return thrown;
     const where = requestId === undefined ? '' : ` Request id ${requestId}.`;

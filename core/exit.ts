@@ -13,7 +13,10 @@ export class Exit extends Error {
 
 const storeErrors: ReadonlySet<string | undefined> = new Set(['log_unavailable', 'keys_unavailable']);
 
-/** The exit code for an error that the gateway answered, by the error's code: 4 where the store cannot be reached, 2 where a value of the command line is not valid. */
+/**
+ * The exit code for an error that the gateway answered, by the error's code: 4 where
+ * the store cannot be reached, 2 where a value of the command line is not valid.
+ */
 export const exitCodeOf = (error: string | undefined): number => (storeErrors.has(error) ? 4 : error === 'invalid_value' ? 2 : 1);
 
 /** The command line cannot be understood: exit code 2. */
@@ -38,4 +41,5 @@ export function mistakeAt(thrown: unknown): string {
 }
 
 /** Why a program does not start, or a changed config is not used. @param why what the plugin threw, or a sentence */
-export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}${mistakeAt(why)}`;
+export const refusalOf = (plugin: string, why: unknown): string =>
+  `The plugin "${plugin}" refuses to start: ${messageOf(why)}${mistakeAt(why)}`;

@@ -18,20 +18,60 @@ export type { Tappable, TapOptions } from './host/taps.ts';
 
 // the moments at which it acts, and what it is given there
 export { EARLY, LATE, sourceOf, withCheck } from './pipeline/hooks.ts';
-export type { ChunkSource, ExplainedCandidate, Explanation, HealthCheck, HealthQuery, HealthReport, Hooks, ReplyHeaders } from './pipeline/hooks.ts';
+export type {
+  ChunkSource,
+  ExplainedCandidate,
+  Explanation,
+  HealthCheck,
+  HealthQuery,
+  HealthReport,
+  Hooks,
+  ReplyHeaders,
+} from './pipeline/hooks.ts';
 
 export { rewriteText } from './pipeline/rewrite-text.ts';
 export type { TextOf, TextRewriter } from './pipeline/rewrite-text.ts';
 export { drop, noted } from './pipeline/context.ts';
 export type {
-  Addressing, Arrived, Attempt, AttemptResult, Authenticated, Candidate, Described, Dropped, FieldValue, Metadata, Normalised, Note, Outcome, Principal, SentBy, SentRequest,
-  RecordedUsage, Replying, RequestRecord, Streaming,
+  Addressing,
+  Arrived,
+  Attempt,
+  AttemptResult,
+  Authenticated,
+  Candidate,
+  Described,
+  Dropped,
+  FieldValue,
+  Metadata,
+  Normalised,
+  Note,
+  Outcome,
+  Principal,
+  SentBy,
+  SentRequest,
+  RecordedUsage,
+  Replying,
+  RequestRecord,
+  Streaming,
 } from './pipeline/context.ts';
 export type { Cancellation } from './cancellation.ts';
 
 // requests and answers
 export type {
-  Adjustment, Chunk, ChatRequest, ContentPart, Effort, FinishReason, Message, Reasoning, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice, Usage,
+  Adjustment,
+  Chunk,
+  ChatRequest,
+  ContentPart,
+  Effort,
+  FinishReason,
+  Message,
+  Reasoning,
+  ReasoningDetail,
+  ResponseFormat,
+  Tool,
+  ToolCall,
+  ToolChoice,
+  Usage,
 } from './chat.ts';
 export { Reply } from './pipeline/reply.ts';
 export type { FoldedChoice, FoldedToolCall } from './pipeline/reply.ts';

@@ -9,7 +9,10 @@ export interface Amounts {
   readonly budget: Budget | null;
 }
 
-/** Dollars, as a decimal, for a period in UTC; a week begins on Monday. `unknown`: whether a request without a known price is served and not charged. */
+/**
+ * Dollars, as a decimal, for a period in UTC; a week begins on Monday.
+ * `unknown`: whether a request without a known price is served and not charged.
+ */
 export interface Budget {
   readonly dollars: string;
   readonly per: 'day' | 'week' | 'month' | 'total';

@@ -22,14 +22,19 @@ export type Write = (line: string, level: Level) => void;
  * @param labels facts that every line has
  */
 export function createLogger(write: Write, labels: Facts = {}): Logger {
-  const at = (level: Level) => (message: string, facts: Facts = {}) => {
-    const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shownOf(value)]));
-    write(printableJson(toLine({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown })), level);
-  };
+  const at =
+    (level: Level) =>
+    (message: string, facts: Facts = {}) => {
+      const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shownOf(value)]));
+      write(printableJson(toLine({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown })), level);
+    };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** safety: a plugin may throw any value, also an error that throws when it is read; logging it must not throw, because the record of its request would be lost. */
+/**
+ * safety: a plugin may throw any value, also an error that throws when it is read;
+ * logging it must not throw, because the record of its request would be lost.
+ */
 function shownOf(value: unknown): unknown {
   try {
     return value instanceof Error ? describe(value) : typeof value === 'symbol' || typeof value === 'function' ? inspect(value) : value;
@@ -38,12 +43,20 @@ function shownOf(value: unknown): unknown {
   }
 }
 
-// safety: a plugin may throw any value, also one that JSON cannot write (a bigint, an object that contains itself); logging it must not throw
+// safety: a plugin may throw any value, also one that JSON cannot write
+// (a bigint, an object that contains itself); logging it must not throw
 function toLine(facts: Facts): string {
   try {
     return JSON.stringify(facts);
   } catch {
-    return JSON.stringify(Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, typeof value === 'string' ? value : inspect(value, { depth: 3, breakLength: Infinity })])));
+    return JSON.stringify(
+      Object.fromEntries(
+        Object.entries(facts).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : inspect(value, { depth: 3, breakLength: Infinity }),
+        ]),
+      ),
+    );
   }
 }
 
@@ -51,7 +64,10 @@ const mostCauses = 4;
 
 const ofNode = /\b(?:node:|native)|<anonymous>\)?$/;
 
-/** Where an error was thrown: the first line of its stack in a file. A line in Node itself, such as `JSON.parse (<anonymous>)`, does not say whose mistake it was. */
+/**
+ * Where an error was thrown: the first line of its stack in a file. A line in Node
+ * itself, such as `JSON.parse (<anonymous>)`, does not say whose mistake it was.
+ */
 function placeOf({ stack = '' }: Error): string | undefined {
   const places = Array.from(stack.matchAll(/\n\s+at (.*)/g), ([, place]) => place);
   return places.find((place) => !ofNode.test(place ?? '')) ?? places[0];

@@ -9,19 +9,25 @@ import { collectAfterStart, collectAsForRequests } from './host/threads/collect.
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. This runs it with the right version: npx -p node@24 -p model-gateway model-gateway (in the project's own folder: npm start)\n`);
+  process.stderr.write(
+    `Model Gateway needs Node 22.19 or newer, this is ${process.version}. This runs it with the right version: npx -p node@24 -p model-gateway model-gateway (in the project's own folder: npm start)\n`,
+  );
   process.exit(1);
 }
 
-// the kernel does not deliver a signal to process 1 of a container unless that process listens to it, and the program listens only once it is loaded
+// the kernel does not deliver a signal to process 1 of a container unless
+// that process listens to it, and the program listens only once it is loaded
 if (process.pid === 1) {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void (process.listenerCount(signal) === 1 && process.exit(0)));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => void (process.listenerCount(signal) === 1 && process.exit(0)));
+  }
 }
 
 // an older Node lacks modules that these files import, and the check above has already said so
 await import(new URL('compile-cache.mjs', import.meta.url).href);
 const cache = module.getCompileCacheDir();
-// cost: threads read the folder from this variable. The thread of the log then loads no TypeScript compiler, which saves 30 MB and 150 ms of a start
+// cost: threads read the folder from this variable. The thread of the log
+// then loads no TypeScript compiler, which saves 30 MB and 150 ms of a start
 if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
 const { importDirectly } = await import('./host/own-files.ts');
 importDirectly();

@@ -10,7 +10,10 @@ import type { PeakPrices, Pricing } from './config.ts';
 const digits = 12;
 const pattern = /^(\d+)(?:\.(\d+))?$/;
 
-/** Dollars as text → pico-dollars: `"0.00000125"` → `1250000n`. Undefined where the text is not a plain decimal, or is finer than 10^-12 dollar. */
+/**
+ * Dollars as text → pico-dollars: `"0.00000125"` → `1250000n`. Undefined
+ * where the text is not a plain decimal, or is finer than 10^-12 dollar.
+ */
 export function parseDollars(text: string): bigint | undefined {
   const match = pattern.exec(text);
   if (match === null) return undefined;
@@ -80,11 +83,15 @@ const searchFields = ['web_search_options', 'search_parameters', 'plugins'];
 /** @param from when the request came, and `to` when it was over, in epoch milliseconds */
 export function circumstancesOf(request: ChatRequest, from: number, to = from): Circumstances {
   let images = 0;
-  for (const { content } of request.messages) if (Array.isArray(content)) for (const { type } of content as readonly { type: string }[]) if (type === 'image_url') images++;
+  for (const { content } of request.messages) {
+    if (Array.isArray(content)) for (const { type } of content as readonly { type: string }[]) if (type === 'image_url') images++;
+  }
   return { images, maySearch: asksToSearch(request), tier: tierIn(request), from, to };
 }
 
-const asksToSearch = ({ rest, tools }: ChatRequest): boolean => searchFields.some((field) => rest[field] !== undefined && rest[field] !== null) || (tools ?? []).some(({ type, function: called }) => called === undefined && /search|ground/i.test(type));
+const asksToSearch = ({ rest, tools }: ChatRequest): boolean =>
+  searchFields.some((field) => rest[field] !== undefined && rest[field] !== null) ||
+  (tools ?? []).some(({ type, function: called }) => called === undefined && /search|ground/i.test(type));
 
 /** wire: `service_tier` of OpenAI, which others took over, and `serviceTier: { type }` of Amazon Bedrock. */
 function tierIn({ rest: { service_tier: tier, serviceTier: other } }: ChatRequest): string | null {
@@ -94,7 +101,9 @@ function tierIn({ rest: { service_tier: tier, serviceTier: other } }: ChatReques
 
 const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
-/** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
+/**
+ * The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour.
+ */
 export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
   const { tiers, peak } = pricing;
   if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : baseOf(pricing);
@@ -109,11 +118,16 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
 
 const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;
 
-/** Whether a peak began or ended while the request was running. Providers do not say which of the two prices applies then, so the cost uses the peak price, as an upper bound. */
-export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
+/**
+ * Whether a peak began or ended while the request was running. Providers do not say which
+ * of the two prices applies then, so the cost uses the peak price, as an upper bound.
+ */
+export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean =>
+  peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
 
 /** The prices that hold now for a short prompt. */
-export const pricesNow = (pricing: Pricing): Pricing => (pricing.peak !== undefined && isPeak(pricing.peak, Date.now()) ? atPeak(pricing) : pricing);
+export const pricesNow = (pricing: Pricing): Pricing =>
+  pricing.peak !== undefined && isPeak(pricing.peak, Date.now()) ? atPeak(pricing) : pricing;
 
 const peaks = new WeakMap<Pricing, Pricing>();
 
@@ -163,14 +177,19 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   return total.known !== null && circumstances.tier === 'priority' ? (total.known * 5n + 1n) / 2n : total.known;
 }
 
-/** Whether the service tier has prices of its own, which the catalogue does not have: `flex` costs about half of the usual, `priority` at most what `costOf` says. */
+/**
+ * Whether the service tier has prices of its own, which the catalogue does not have:
+ * `flex` costs about half of the usual, `priority` at most what `costOf` says.
+ */
 export const isOtherTier = ({ tier }: Circumstances): boolean => tier === 'flex' || tier === 'priority';
 
 /** Searches to pay for; null: not known. A provider that was not asked to search, and reported no searches, made none. */
-const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null => (webSearches === undefined ? (maySearch ? null : 0) : webSearches);
+const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null =>
+  webSearches === undefined ? (maySearch ? null : 0) : webSearches;
 
 /** Tokens that vendors price differently from text. The catalogue has no price for them, and the price of text would be too low. */
-const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0 } = {} }: Usage): number => inputAudio + outputAudio + outputImage + citations;
+const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0 } = {} }: Usage): number =>
+  inputAudio + outputAudio + outputImage + citations;
 
 /** A sum that is unknown (null) once one of its parts is. */
 class Total {

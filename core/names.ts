@@ -1,4 +1,6 @@
-/** Names that people write: patterns over them, the known names that an unknown one was probably meant to be, and short forms of long ones. */
+/**
+ * Names that people write: patterns over them, the known names that an unknown one was probably meant to be, and short forms of long ones.
+ */
 import { hash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import type { Model } from './config.ts';
@@ -14,7 +16,12 @@ export function suggest(word: string, known: Iterable<string>, most = 2): string
   const reach = Math.max(1, Math.floor(asked.text.length / 3)) + 1;
   const words = Array.from(known, wordOf);
   const near = words.map((one) => ({ name: one.name, far: far(asked, one, reach) })).filter((one) => one.far < reach);
-  if (near.length > 0) return near.sort((a, b) => a.far - b.far).slice(0, most).map(({ name }) => name);
+  if (near.length > 0) {
+    return near
+      .sort((a, b) => a.far - b.far)
+      .slice(0, most)
+      .map(({ name }) => name);
+  }
   if (asked.bare.length < 3) return [];
   const longer = words.filter(({ bare }) => bare.startsWith(asked.bare));
   return longer.length === 1 ? longer.map(({ name }) => name) : [];
@@ -29,11 +36,18 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return found.length === 0 ? '' : ` Did you mean ${found.map((name) => `"${name}"`).join(' or ')}?`;
 }
 
-/** wire: the name of a tool may have at most 64 characters at most providers (error texts of `tools[].function.name` and of `function_declarations[].name`). */
+/**
+ * wire: the name of a tool may have at most 64 characters at most providers
+ * (error texts of `tools[].function.name` and of `function_declarations[].name`).
+ */
 const longestOfTool = 64;
 
-/** The name of a tool as every provider takes it. A longer name ends with a hash of the whole, so that two names with the same beginning stay apart. */
-export const shortToolName = (name: string): string => (name.length <= longestOfTool ? name : `${name.slice(0, longestOfTool - 9)}_${hash('sha256', name).slice(0, 8)}`);
+/**
+ * The name of a tool as every provider takes it. A longer name ends with a
+ * hash of the whole, so that two names with the same beginning stay apart.
+ */
+export const shortToolName = (name: string): string =>
+  name.length <= longestOfTool ? name : `${name.slice(0, longestOfTool - 9)}_${hash('sha256', name).slice(0, 8)}`;
 
 const mostKept = 1000;
 const longestKept = 64;
@@ -77,7 +91,10 @@ function far(asked: Word, one: Word, reach: number): number {
   return asked.bare === '' ? apart : Math.min(apart, edits(asked.bare, one.bare, reach) + 0.5);
 }
 
-/** The number of letters to insert, delete or replace; two neighbours that changed places count as one edit, because one slip of the finger does it. */
+/**
+ * The number of letters to insert, delete or replace; two neighbours that
+ * changed places count as one edit, because one slip of the finger does it.
+ */
 function edits(asked: string, one: string, reach: number): number {
   // cost: most names of a large catalogue differ so much in length that no comparison is needed
   if (Math.abs(asked.length - one.length) >= reach) return reach;
@@ -91,7 +108,8 @@ function edits(asked: string, one: string, reach: number): number {
 
 /**
  * The regular expression of a glob over model names: `*` matches any text, slashes included, because model ids may contain slashes.
- * cost: each part matches only at the first place where it fits, because a look-ahead is never tried again. So the time does not grow with each star.
+ * cost: each part matches only at the first place where it fits, because a
+ * look-ahead is never tried again. So the time does not grow with each star.
  */
 export function patternOf(glob: string): RegExp {
   const [first = '', ...others] = glob.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));

@@ -30,7 +30,8 @@ export class Secret {
 }
 
 /** Compares two secrets in constant time, whatever their lengths. */
-export const isSame = (given: string, right: string): boolean => timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', right, 'buffer'));
+export const isSame = (given: string, right: string): boolean =>
+  timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', right, 'buffer'));
 
 const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
 
@@ -40,13 +41,24 @@ export const saysSecret = (name: string): boolean => secretName.test(name);
 /** Whether a header of this name holds a credential. */
 export const isCredential = (header: string): boolean => /auth|key|token|cookie|secret|signature|credential/i.test(header);
 
-/** The parts of a header that a server may quote in its message: the whole value, what follows the scheme (`Basic …`), the name and password in it, the values of a cookie. */
-export const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...loginIn(value), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];
+/**
+ * The parts of a header that a server may quote in its message: the whole value, what
+ * follows the scheme (`Basic …`), the name and password in it, the values of a cookie.
+ */
+export const quotable = (value: string): string[] => [
+  value,
+  value.replace(/^[a-z][\w-]*\s+/i, ''),
+  ...loginIn(value),
+  ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one),
+];
 
-const loginIn = (value: string): string[] => Array.from(value.matchAll(/^basic\s+(\S+)$/gi), ([, coded = '']) => Buffer.from(coded, 'base64').toString());
+const loginIn = (value: string): string[] =>
+  Array.from(value.matchAll(/^basic\s+(\S+)$/gi), ([, coded = '']) => Buffer.from(coded, 'base64').toString());
 
 /** How a server may write a secret that it quotes: as it is, as a part of an address, or as JSON inside a text. */
-export const spellingsOf = (secret: string): string[] => [...new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)])];
+export const spellingsOf = (secret: string): string[] => [
+  ...new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]),
+];
 
 /** Whether a word in a header of any name may be a secret. Shorter words and phrases are ordinary names, which an error message needs. */
 export const mayBeSecret = (word: string): boolean => /^\S{8,}$/.test(word);

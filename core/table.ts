@@ -16,8 +16,14 @@ export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf
 /** As `printable`, for a text of several lines, such as an error that quotes what a database said. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
-/** The same JSON, with escapes for the characters that `printable` replaces. JSON.stringify escapes nothing beyond U+001F, but terminals obey sequences that begin with U+009B. */
-export const printableJson = (json: string): string => json.replaceAll(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (sign) => Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''));
+/**
+ * The same JSON, with escapes for the characters that `printable` replaces. JSON.stringify
+ * escapes nothing beyond U+001F, but terminals obey sequences that begin with U+009B.
+ */
+export const printableJson = (json: string): string =>
+  json.replaceAll(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (sign) =>
+    Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
 
 /** A table whose columns are as wide as their widest cell. */
 export function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
@@ -32,7 +38,9 @@ interface Widths<Row> {
 }
 
 function lineOf<Row>(line: readonly string[], { columns, widths }: Widths<Row>): string {
-  const padded = line.map((cell, column) => (columns[column]?.isNumber === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)));
+  const padded = line.map((cell, column) =>
+    columns[column]?.isNumber === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+  );
   return `${padded.join('  ').trimEnd()}\n`;
 }
 
@@ -42,7 +50,15 @@ interface FixedColumn<Row> extends Column<Row> {
 }
 
 /** The titles above a table that is printed row by row. */
-export const headOf = <Row>(columns: readonly FixedColumn<Row>[]): string => lineOf(columns.map(({ title }) => title), { columns, widths: columns.map(({ width }) => width) });
+export const headOf = <Row>(columns: readonly FixedColumn<Row>[]): string =>
+  lineOf(
+    columns.map(({ title }) => title),
+    { columns, widths: columns.map(({ width }) => width) },
+  );
 
 /** One row of a table that is printed row by row. */
-export const rowOf = <Row>(row: Row, columns: readonly FixedColumn<Row>[]): string => lineOf(columns.map(({ read }) => printable(read(row))), { columns, widths: columns.map(({ width }) => width) });
+export const rowOf = <Row>(row: Row, columns: readonly FixedColumn<Row>[]): string =>
+  lineOf(
+    columns.map(({ read }) => printable(read(row))),
+    { columns, widths: columns.map(({ width }) => width) },
+  );

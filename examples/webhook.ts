@@ -7,14 +7,24 @@ const mostUnderWay = 100;
 export default definePlugin<{ url: string }>({
   name: 'log/webhook',
   summary: 'posts each failed request to a web address',
-  schema: { type: 'object', additionalProperties: false, required: ['url'], properties: { url: { type: 'string', minLength: 1, description: 'Where to post. Example: https://hooks.example/gateway.' } } },
+  schema: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['url'],
+    properties: { url: { type: 'string', minLength: 1, description: 'Where to post. Example: https://hooks.example/gateway.' } },
+  },
   apply({ hooks, fetch, logger }, { url }) {
     let fault: string | undefined;
     const underWay = new Set<Promise<void>>();
 
     async function post(body: object): Promise<void> {
       try {
-        const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal: AbortSignal.timeout(patienceMs) });
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+          signal: AbortSignal.timeout(patienceMs),
+        });
         fault = response.ok ? undefined : `answered ${response.status}`;
       } catch (error) {
         fault = 'unreachable';
@@ -30,7 +40,9 @@ export default definePlugin<{ url: string }>({
       const posting = post({ id, createdAt, model, provider, status, error, metadata }).finally(() => underWay.delete(posting));
       underWay.add(posting);
     });
-    hooks.health.tap((report) => withCheck(report, 'webhook', fault === undefined ? { connected: true } : { connected: false, error: fault }));
+    hooks.health.tap((report) =>
+      withCheck(report, 'webhook', fault === undefined ? { connected: true } : { connected: false, error: fault }),
+    );
     return async () => void (await Promise.all(underWay));
   },
 });

@@ -24,7 +24,12 @@ const ownPath = (known: readonly string[]) => ({ ...useSchema, pattern: ownPatte
  */
 export function compose(plugins: readonly Documented[], settings: readonly string[] = []): object {
   const sorted = plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const names = { type: 'string', title: 'plugin', enum: sorted.filter((plugin) => !needsOptions(plugin)).map(({ name }) => name), description: useSchema.description };
+  const names = {
+    type: 'string',
+    title: 'plugin',
+    enum: sorted.filter((plugin) => !needsOptions(plugin)).map(({ name }) => name),
+    description: useSchema.description,
+  };
   const known = sorted.map(({ name }) => name).filter((name) => new RegExp(ownPattern).test(name));
   const entries = [names, { title: 'path or npm package', ...ownPath(known) }, ...sorted.map(entry), ownEntry(known)];
   const items = { description: pluginSchema.description, oneOf: entries };

@@ -1,4 +1,7 @@
-/** Makes the config for containers (`deploy/chart/config/gateway.config.yaml`) from the shipped config, so that both have the same providers and plugins. */
+/**
+ * Makes the config for containers (`deploy/chart/config/gateway.config.yaml`)
+ * from the shipped config, so that both have the same providers and plugins.
+ */
 
 const head = `# The config of a gateway in containers: compose.yaml, the Helm chart and the Kubernetes manifests use it. \`npm run generate\` makes it from
 # the shipped gateway.config.yaml, which explains each setting. It differs in \`server\`, has one key for callers, stores the log in

@@ -31,7 +31,8 @@ export const gatewaySchema = {
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },
-      description: 'Other config files, as globs relative to this file, for example [./config/catalogue/*.yaml]. Where both have the same id, this file wins. Write thousands of models as JSON, which is read fastest.',
+      description:
+        'Other config files, as globs relative to this file, for example [./config/catalogue/*.yaml]. Where both have the same id, this file wins. Write thousands of models as JSON, which is read fastest.',
     },
     plugins: pluginsSchema,
   },
@@ -45,6 +46,12 @@ export function schemaWith(settings: Iterable<string>) {
   const { providers } = gatewaySchema.properties;
   const provider = providers.additionalProperties;
   const more = [...settings].filter((name) => !(name in provider.properties)).toSorted();
-  const properties = { ...provider.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1, description: 'A setting of the dialect.' }])) };
-  return { ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: { ...provider, properties } } } };
+  const properties = {
+    ...provider.properties,
+    ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1, description: 'A setting of the dialect.' }])),
+  };
+  return {
+    ...gatewaySchema,
+    properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: { ...provider, properties } } },
+  };
 }

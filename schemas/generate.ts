@@ -6,7 +6,8 @@
  * - the values of the catalogue (`config/catalogue/values.jsonl`), from its YAML
  * - the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that the endpoints name
  *
- * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` and their values up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
+ * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` and their values
+ * up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
 import { existsSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,11 +65,18 @@ export async function shippedPlugins(): Promise<Documented[]> {
 /** The text of `gateway.schema.json` for these plugins. */
 export const schemaText = (plugins: readonly Documented[]): string => `${JSON.stringify(compose(plugins), null, 2)}\n`;
 
-const folders = (parent: URL): string[] => readdirSync(parent, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+const folders = (parent: URL): string[] =>
+  readdirSync(parent, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
 
 function candidates(stage: URL): URL[] {
-  const files = readdirSync(stage).filter((name) => name.endsWith('.ts')).map((name) => new URL(name, stage));
-  const inFolders = folders(stage).map((name) => new URL(`${name}/index.ts`, stage)).filter((file) => existsSync(file));
+  const files = readdirSync(stage)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => new URL(name, stage));
+  const inFolders = folders(stage)
+    .map((name) => new URL(`${name}/index.ts`, stage))
+    .filter((file) => existsSync(file));
   return [...files, ...inFolders];
 }
 
@@ -76,11 +84,24 @@ function candidates(stage: URL): URL[] {
 async function shippedRoutes(): Promise<readonly Route[]> {
   const home = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
   const loadPlugin = createPluginLoader(pluginsFolder);
-  const loaded = await loadConfig(fileURLToPath(new URL('gateway.config.yaml', root)), { env: {}, home, loadPlugin, shippedPlugins: shippedNames });
+  const loaded = await loadConfig(fileURLToPath(new URL('gateway.config.yaml', root)), {
+    env: {},
+    home,
+    loadPlugin,
+    shippedPlugins: shippedNames,
+  });
   if (!loaded.ok) throw new Error('gateway.config.yaml has faults: npm run gateway -- check');
   let routes: readonly Route[] = [];
-  const probe: AnyPlugin = { name: 'schemas/probe', summary: 'sees the endpoints', apply: (gateway) => void (routes = gateway.routes.all()) };
-  const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, { plugin: probe, options: {} }], write: () => {} });
+  const probe: AnyPlugin = {
+    name: 'schemas/probe',
+    summary: 'sees the endpoints',
+    apply: (gateway) => void (routes = gateway.routes.all()),
+  };
+  const gateway = await startGateway({
+    config: loaded.config,
+    plugins: [...loaded.plugins, { plugin: probe, options: {} }],
+    write: () => {},
+  });
   await gateway.close();
   rmSync(home, { recursive: true });
   return routes;
@@ -89,12 +110,28 @@ async function shippedRoutes(): Promise<readonly Route[]> {
 /** The text of `types.json`: the schemas of all types that endpoints name, and of those that these refer to, for OpenAPI 3.1. */
 export async function typesText(): Promise<string> {
   const { createGenerator } = await import('ts-json-schema-generator');
-  const names = new Set((await shippedRoutes()).flatMap(({ about }) => [about?.body, about?.error, ...Object.values(about?.answer ?? {})].flat()).filter((shape) => typeof shape === 'string'));
+  const names = new Set(
+    (await shippedRoutes())
+      .flatMap(({ about }) => [about?.body, about?.error, ...Object.values(about?.answer ?? {})].flat())
+      .filter((shape) => typeof shape === 'string'),
+  );
   const isNamed = new RegExp(`^export (?:interface|type) (?:${[...names].join('|')})\\b`, 'm');
   // cost: the compiler also reads what these files import, and needs no other file
-  const files = globSync('{core,plugins}/**/*.ts', { cwd: fileURLToPath(root) }).filter((file) => isNamed.test(readFileSync(new URL(file, root), 'utf8')));
-  const generator = createGenerator({ path: `${fileURLToPath(root)}{${files.join(',')}}`, tsconfig: fileURLToPath(new URL('tsconfig.json', root)), skipTypeCheck: true, expose: 'export', jsDoc: 'extended', encodeRefs: false });
-  const all = Object.assign({}, ...[...names].filter((name) => name !== 'ErrorReply').map((name) => generator.createSchema(name).definitions)) as Record<string, unknown>;
+  const files = globSync('{core,plugins}/**/*.ts', { cwd: fileURLToPath(root) }).filter((file) =>
+    isNamed.test(readFileSync(new URL(file, root), 'utf8')),
+  );
+  const generator = createGenerator({
+    path: `${fileURLToPath(root)}{${files.join(',')}}`,
+    tsconfig: fileURLToPath(new URL('tsconfig.json', root)),
+    skipTypeCheck: true,
+    expose: 'export',
+    jsDoc: 'extended',
+    encodeRefs: false,
+  });
+  const all = Object.assign(
+    {},
+    ...[...names].filter((name) => name !== 'ErrorReply').map((name) => generator.createSchema(name).definitions),
+  ) as Record<string, unknown>;
   const sorted = Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
   return `${JSON.stringify(modern(sorted), null, 1).replaceAll('"#/definitions/', '"#/components/schemas/')}\n`;
 }
@@ -129,10 +166,13 @@ export function validatorsText(schemas: readonly object[]): string {
   for (const [hash, schema] of byHash) ajv.addSchema(schema, hash);
   const code = standaloneCode.default(ajv, Object.fromEntries([...byHash.keys()].toSorted().map((hash) => [`of_${hash}`, hash])));
   const compiled: string[] = [];
-  const statements = code.replace('"use strict";', '').replaceAll(/export const of_(\w+) = (validate\d+);/g, (_, hash, name) => {
-    compiled.push(`'${hash}': ${name}`);
-    return '\n';
-  }).replaceAll(/(?<=[;}])(?=(?:const (?:func|pattern|schema)|function validate)\w*)/g, '\n');
+  const statements = code
+    .replace('"use strict";', '')
+    .replaceAll(/export const of_(\w+) = (validate\d+);/g, (_, hash, name) => {
+      compiled.push(`'${hash}': ${name}`);
+      return '\n';
+    })
+    .replaceAll(/(?<=[;}])(?=(?:const (?:func|pattern|schema)|function validate)\w*)/g, '\n');
   // cost: the compile cache keeps a function that stands in brackets, and V8 compiles the others at each start: 10 ms
   const functions = statements.replaceAll(/^function (validate\d+)(.*)$/gm, 'const $1 = (function $1$2);');
   // cost: one character beyond Latin-1 doubles the memory of the whole text
@@ -156,7 +196,8 @@ async function writeAll(): Promise<void> {
 }
 
 /** The text of `values.jsonl`: a line for each file of the catalogue, with its hash and its values. */
-export const valuesText = (): string => Array.from(catalogueFiles().values(), (text) => `${hashOfText(text)} ${JSON.stringify(readQuickYaml(text))}\n`).join('');
+export const valuesText = (): string =>
+  Array.from(catalogueFiles().values(), (text) => `${hashOfText(text)} ${JSON.stringify(readQuickYaml(text))}\n`).join('');
 
 function writeValues(): void {
   writeFileSync(valuesFile, valuesText());

@@ -9,14 +9,27 @@ const budget = {
   required: ['dollars', 'per'],
   properties: {
     dollars: { type: 'string', pattern: decimal, description: 'Dollars, a decimal in quotes, for example "20".' },
-    per: { type: 'string', enum: ['day', 'week', 'month', 'total'], description: 'The period, by UTC: a day, a week from Monday on, a month, or all time.' },
-    unknown: { type: 'string', enum: ['admit', 'refuse'], default: 'admit', description: 'What happens to a request whose price is unknown: admit (it is served and not charged) or refuse (402).' },
+    per: {
+      type: 'string',
+      enum: ['day', 'week', 'month', 'total'],
+      description: 'The period, by UTC: a day, a week from Monday on, a month, or all time.',
+    },
+    unknown: {
+      type: 'string',
+      enum: ['admit', 'refuse'],
+      default: 'admit',
+      description: 'What happens to a request whose price is unknown: admit (it is served and not charged) or refuse (402).',
+    },
   },
 } as const satisfies JSONSchema;
 
 const amounts = {
   requests_per_minute: { type: 'integer', minimum: 1, description: 'Most requests in any 60 seconds, for example 600.' },
-  tokens_per_minute: { type: 'integer', minimum: 1, description: 'Most tokens of prompts and answers in any 60 seconds, for example 100000.' },
+  tokens_per_minute: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Most tokens of prompts and answers in any 60 seconds, for example 100000.',
+  },
   concurrent: { type: 'integer', minimum: 1, description: 'Most requests that run at one time, for example 10.' },
   budget,
 } as const satisfies Record<string, JSONSchema>;
@@ -24,7 +37,8 @@ const amounts = {
 /** `keys[].limits`. */
 export const keyLimitsSchema = {
   type: 'object',
-  description: 'Limits of this key, for example { requests_per_minute: 60, budget: { dollars: "50", per: month } }. Needs the plugin route/limits.',
+  description:
+    'Limits of this key, for example { requests_per_minute: 60, budget: { dollars: "50", per: month } }. Needs the plugin route/limits.',
   additionalProperties: false,
   properties: amounts,
 } as const satisfies JSONSchema;
@@ -42,7 +56,8 @@ const limitSchema = {
     by: {
       type: 'string',
       pattern: countedBy,
-      description: 'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all).',
+      description:
+        'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all).',
     },
     match: { type: 'string', minLength: 1, description: 'Only values like this; * matches any text, for example "free-*".' },
     ...amounts,

@@ -5,7 +5,8 @@ import type { JSONSchema } from 'json-schema-to-ts';
 export const useSchema = {
   type: 'string',
   minLength: 1,
-  description: 'A shipped plugin such as auth/keys, a file of your own by its path, such as ./examples/redact.ts, or an npm package that is installed beside this file, such as @acme/gateway-quota.',
+  description:
+    'A shipped plugin such as auth/keys, a file of your own by its path, such as ./examples/redact.ts, or an npm package that is installed beside this file, such as @acme/gateway-quota.',
 } as const satisfies JSONSchema;
 
 /** One entry of `plugins`. */

@@ -7,26 +7,54 @@ export const decimal = '^[0-9]+(\\.[0-9]+)?$';
 /** Prices of tokens that a tier may replace. */
 export const ofTokens = {
   prompt: { type: 'string', pattern: decimal, description: 'Dollars per prompt token, a decimal in quotes, for example "0.00000125".' },
-  completion: { type: 'string', pattern: decimal, description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".' },
-  input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },
-  input_cache_write: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".' },
-  input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache that lasts an hour, a decimal in quotes, for example "0.000006".' },
-  internal_reasoning: { type: 'string', pattern: decimal, description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".' },
+  completion: {
+    type: 'string',
+    pattern: decimal,
+    description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".',
+  },
+  input_cache_read: {
+    type: 'string',
+    pattern: decimal,
+    description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".',
+  },
+  input_cache_write: {
+    type: 'string',
+    pattern: decimal,
+    description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".',
+  },
+  input_cache_write_1h: {
+    type: 'string',
+    pattern: decimal,
+    description: 'Dollars per prompt token written to a cache that lasts an hour, a decimal in quotes, for example "0.000006".',
+  },
+  internal_reasoning: {
+    type: 'string',
+    pattern: decimal,
+    description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".',
+  },
 } as const satisfies Readonly<Record<string, JSONSchema>>;
 
 /** One `pricing` block. */
 export const pricingSchema = {
   type: ['object', 'string'],
   pattern: '^unknown$',
-  description: 'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }; or the word unknown, and then costs are unknown too.',
+  description:
+    'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }; or the word unknown, and then costs are unknown too.',
   additionalProperties: false,
   properties: {
     ...ofTokens,
     tiers: {
       type: 'array',
       minItems: 1,
-      items: { type: 'object', additionalProperties: false, required: ['above'], minProperties: 2, properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens } },
-      description: 'Prices of requests with a long prompt: where its tokens are more than `above`, all tokens of the request cost these, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. What a tier leaves out stays.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['above'],
+        minProperties: 2,
+        properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens },
+      },
+      description:
+        'Prices of requests with a long prompt: where its tokens are more than `above`, all tokens of the request cost these, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. What a tier leaves out stays.',
     },
     peak: {
       type: 'object',
@@ -34,11 +62,21 @@ export const pricingSchema = {
       required: ['hours'],
       minProperties: 2,
       properties: {
-        hours: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Two times of the day, for example "22:00-02:00"; midnight is 00:00.' }, description: 'Hours in UTC, the last minute not included, for example ["01:00-04:00", "22:00-02:00"].' },
+        hours: {
+          type: 'array',
+          minItems: 1,
+          items: {
+            type: 'string',
+            pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$',
+            description: 'Two times of the day, for example "22:00-02:00"; midnight is 00:00.',
+          },
+          description: 'Hours in UTC, the last minute not included, for example ["01:00-04:00", "22:00-02:00"].',
+        },
         weekdays: { type: 'boolean', default: false, description: 'Whether the hours are only those from Monday to Friday, in UTC.' },
         ...ofTokens,
       },
-      description: 'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. What it leaves out stays. Not together with `tiers`.',
+      description:
+        'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. What it leaves out stays. Not together with `tiers`.',
     },
     image: { type: 'string', pattern: decimal, description: 'Dollars per image of the prompt, a decimal in quotes, for example "0.04".' },
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
@@ -46,7 +84,11 @@ export const pricingSchema = {
     per_second: {
       type: 'object',
       description: 'Dollars per second of video by size, decimals in quotes, for example { 720p: "0.10" }.',
-      additionalProperties: { type: 'string', pattern: decimal, description: 'Dollars per second, a decimal in quotes, for example "0.10".' },
+      additionalProperties: {
+        type: 'string',
+        pattern: decimal,
+        description: 'Dollars per second, a decimal in quotes, for example "0.10".',
+      },
     },
   },
 } as const satisfies JSONSchema;

@@ -8,8 +8,17 @@ export const redisSchema = {
   additionalProperties: false,
   required: ['url'],
   properties: {
-    url: { type: 'string', minLength: 1, description: 'Address of the Redis, for example ${REDIS_URL} or redis://127.0.0.1:6379. rediss:// speaks TLS.' },
-    when_away: { type: 'string', enum: ['local', 'refuse'], default: 'local', description: 'What becomes of limited callers while Redis does not answer: local (each gateway counts for itself) or refuse (503).' },
+    url: {
+      type: 'string',
+      minLength: 1,
+      description: 'Address of the Redis, for example ${REDIS_URL} or redis://127.0.0.1:6379. rediss:// speaks TLS.',
+    },
+    when_away: {
+      type: 'string',
+      enum: ['local', 'refuse'],
+      default: 'local',
+      description: 'What becomes of limited callers while Redis does not answer: local (each gateway counts for itself) or refuse (503).',
+    },
   },
 } as const satisfies JSONSchema;
 

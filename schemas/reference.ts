@@ -35,7 +35,9 @@ repository is a file to begin with, commented and complete; \`gateway check\` re
 /** The text of `docs/configuration.md`. @param plugins in any order */
 export function referenceText(plugins: readonly Documented[]): string {
   const blocks = Object.entries(gatewaySchema.properties as Readonly<Record<string, Schema>>);
-  const sorted = plugins.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((plugin) => ({ ...plugin, rows: rowsOf(plugin.schema, '') }));
+  const sorted = plugins
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .map((plugin) => ({ ...plugin, rows: rowsOf(plugin.schema, '') }));
   const optionless = sorted.filter(({ rows }) => rows.length === 0);
   return [
     opening,
@@ -55,22 +57,32 @@ function section(heading: string, text: string, rows: readonly string[]): string
 function rowsOf(schema: Schema, path: string): string[] {
   const variants = [schema, ...(schema.anyOf ?? [])];
   return variants.flatMap(({ properties = {}, required = [], items, additionalProperties: others }) => [
-    ...Object.entries(properties).flatMap(([name, below]) => [rowOf(path + name, below, required.includes(name)), ...rowsOf(below, `${path}${name}.`)]),
+    ...Object.entries(properties).flatMap(([name, below]) => [
+      rowOf(path + name, below, required.includes(name)),
+      ...rowsOf(below, `${path}${name}.`),
+    ]),
     ...(items === undefined ? [] : rowsOf(items, path === '' ? '' : `${path.slice(0, -1)}[].`)),
     ...(typeof others === 'object' ? rowsOf(others, path === '' ? '' : `${path}*.`) : []),
   ]);
 }
 
-const rowOf = (path: string, schema: Schema, isRequired: boolean): string => `| \`${path}\` | ${kindOf(schema)} | ${isRequired ? '**required**' : absent(schema)} | ${cell(schema.description ?? '')} |`;
+const rowOf = (path: string, schema: Schema, isRequired: boolean): string =>
+  `| \`${path}\` | ${kindOf(schema)} | ${isRequired ? '**required**' : absent(schema)} | ${cell(schema.description ?? '')} |`;
 
-const absent = ({ default: value }: Schema): string => (value === undefined || (typeof value === 'object' && JSON.stringify(value) === '{}') ? '' : `\`${JSON.stringify(value)}\``);
+const absent = ({ default: value }: Schema): string =>
+  value === undefined || (typeof value === 'object' && JSON.stringify(value) === '{}') ? '' : `\`${JSON.stringify(value)}\``;
 
 function kindOf(schema: Schema): string {
   const { enum: words, const: only, anyOf: variants = [], type, items } = schema;
   if (words !== undefined) return words.map((word) => `\`${String(word)}\``).join(', ');
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   if (variants.length > 0) return [...new Set(variants.map(kindOf))].filter((kind) => kind !== '').join(' or ');
-  return [type ?? []].flat().map((word) => (word === 'array' && items !== undefined ? `list of ${kindOf(items) || 'values'}` : (kinds[word] ?? word))).join(' or ') + rangeOf(schema);
+  return (
+    [type ?? []]
+      .flat()
+      .map((word) => (word === 'array' && items !== undefined ? `list of ${kindOf(items) || 'values'}` : (kinds[word] ?? word)))
+      .join(' or ') + rangeOf(schema)
+  );
 }
 
 function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
@@ -79,8 +91,20 @@ function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
   return minimum === undefined ? '' : `, ${minimum} or more`;
 }
 
-const kinds: Readonly<Record<string, string>> = { string: 'text', integer: 'whole number', number: 'number', boolean: 'true or false', object: 'block', array: 'list', null: 'null' };
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+  object: 'block',
+  array: 'list',
+  null: 'null',
+};
 
 /** Text in a table: a pipe would end the cell, and `<` would begin HTML. */
 // in a span of code, an entity would be shown as it is written
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part)).replaceAll('\n', ' ');
+const cell = (text: string): string =>
+  text
+    .replaceAll('|', '\\|')
+    .replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part))
+    .replaceAll('\n', ' ');

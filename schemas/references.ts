@@ -13,6 +13,8 @@ export function acceptReferences(schema: unknown): unknown {
   const parts = Object.entries(schema).map(([key, part]: [string, unknown]) => [key, values.has(key) ? part : acceptReferences(part)]);
   const open = Object.fromEntries(parts) as Record<string, unknown>;
   if (converted.has(open['type'])) return { ...open, type: [open['type'], 'string'], pattern: reference };
-  if ([open['type']].flat().includes('string') && typeof open['pattern'] === 'string') return { ...open, pattern: `${open['pattern']}|${reference}` };
+  if ([open['type']].flat().includes('string') && typeof open['pattern'] === 'string') {
+    return { ...open, pattern: `${open['pattern']}|${reference}` };
+  }
   return open;
 }

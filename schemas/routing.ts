@@ -6,28 +6,66 @@ import { longestMs } from './server.ts';
 const strategy = {
   type: 'string',
   enum: ['balanced', 'cheapest', 'fastest', 'ordered', 'weighted'],
-  description: 'Order of the candidates: balanced (shares by price, success and speed), cheapest (by price), fastest (by the time to the first piece), ordered (as written), or weighted (shares by `weight`).',
+  description:
+    'Order of the candidates: balanced (shares by price, success and speed), cheapest (by price), fastest (by the time to the first piece), ordered (as written), or weighted (shares by `weight`).',
 } as const satisfies JSONSchema;
 
-const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first call and all retries, 1 to 10.' } as const satisfies JSONSchema;
+const attempts = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 10,
+  description: 'Limit of calls of providers for one request, the first call and all retries, 1 to 10.',
+} as const satisfies JSONSchema;
 
 const milliseconds = { type: 'integer', minimum: 1, maximum: longestMs } as const satisfies JSONSchema;
-const connect = { ...milliseconds, description: 'Limit of the time to connect to a provider, in milliseconds.' } as const satisfies JSONSchema;
-const firstByte = { ...milliseconds, description: 'Limit of the time from the start of an attempt to the first byte of its answer, in milliseconds.' } as const satisfies JSONSchema;
-const idle = { ...milliseconds, description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.' } as const satisfies JSONSchema;
-const total = { ...milliseconds, description: 'Limit of the whole request with all its attempts, from its arrival, in milliseconds.' } as const satisfies JSONSchema;
+const connect = {
+  ...milliseconds,
+  description: 'Limit of the time to connect to a provider, in milliseconds.',
+} as const satisfies JSONSchema;
+const firstByte = {
+  ...milliseconds,
+  description: 'Limit of the time from the start of an attempt to the first byte of its answer, in milliseconds.',
+} as const satisfies JSONSchema;
+const idle = {
+  ...milliseconds,
+  description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.',
+} as const satisfies JSONSchema;
+const total = {
+  ...milliseconds,
+  description: 'Limit of the whole request with all its attempts, from its arrival, in milliseconds.',
+} as const satisfies JSONSchema;
 
-const sameTarget = { type: 'integer', minimum: 0, maximum: 10, description: 'Limit of retries of one target, where no other target is left.' } as const satisfies JSONSchema;
-const base = { ...milliseconds, description: 'The longest pause before the first retry, in milliseconds; it doubles with each retry.' } as const satisfies JSONSchema;
-const most = { ...milliseconds, description: 'Limit of a pause, and of the wait for a target that rests, in milliseconds.' } as const satisfies JSONSchema;
+const sameTarget = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 10,
+  description: 'Limit of retries of one target, where no other target is left.',
+} as const satisfies JSONSchema;
+const base = {
+  ...milliseconds,
+  description: 'The longest pause before the first retry, in milliseconds; it doubles with each retry.',
+} as const satisfies JSONSchema;
+const most = {
+  ...milliseconds,
+  description: 'Limit of a pause, and of the wait for a target that rests, in milliseconds.',
+} as const satisfies JSONSchema;
 const retry = { type: 'object', description: 'Retries of the same target.', additionalProperties: false } as const satisfies JSONSchema;
 
 const sticky = {
   anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9._-]+)$' }, { const: false }],
-  description: 'Requests with the same value go to the same target while that target is available: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
+  description:
+    'Requests with the same value go to the same target while that target is available: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
 } as const satisfies JSONSchema;
-const hedge = { anyOf: [milliseconds, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
-const cache = { type: 'boolean', description: 'Whether the answer of a request is kept, and given again to exact repeats by the same caller. Needs the plugin stream/cache.' } as const satisfies JSONSchema;
+const hedge = {
+  anyOf: [milliseconds, { const: false }],
+  description:
+    'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.',
+} as const satisfies JSONSchema;
+const cache = {
+  type: 'boolean',
+  description:
+    'Whether the answer of a request is kept, and given again to exact repeats by the same caller. Needs the plugin stream/cache.',
+} as const satisfies JSONSchema;
 
 const choices = {
   type: 'array',
@@ -41,7 +79,13 @@ const choices = {
         required: ['model'],
         properties: {
           model: { type: 'string', minLength: 1, description: 'Id of the model, for example claude-haiku-4-5.' },
-          weight: { type: 'number', exclusiveMinimum: 0, maximum: 1000, description: 'Its share of the requests, relative to the other models, 1 where it is left out, for example 3. For the strategies weighted and balanced.' },
+          weight: {
+            type: 'number',
+            exclusiveMinimum: 0,
+            maximum: 1000,
+            description:
+              'Its share of the requests, relative to the other models, 1 where it is left out, for example 3. For the strategies weighted and balanced.',
+          },
         },
       },
     ],
@@ -61,7 +105,10 @@ const when = {
     stream: { type: 'boolean', description: 'Whether the request asks for a stream.' },
     tools: { type: 'boolean', description: 'Whether the request has tools.' },
     images: { type: 'boolean', description: 'Whether the request has images.' },
-    reasoning: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: efforts }], description: 'Whether the caller asks for reasoning, or the effort that it asks for, for example high.' },
+    reasoning: {
+      anyOf: [{ type: 'boolean' }, { type: 'string', enum: efforts }],
+      description: 'Whether the caller asks for reasoning, or the effort that it asks for, for example high.',
+    },
     prompt_tokens: { ...amount, description: 'Estimated tokens of the prompt, for example ">100000".' },
     max_tokens: { ...amount, description: 'The limit that the caller sets for the answer, for example "<500".' },
   },
@@ -74,7 +121,11 @@ const rules = {
   description: 'The first rule that fits a request replaces the candidates. Needs the plugin route/rules.',
 } as const satisfies JSONSchema;
 
-const timeouts = { type: 'object', description: 'Time limits of a request, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
+const timeouts = {
+  type: 'object',
+  description: 'Time limits of a request, in milliseconds.',
+  additionalProperties: false,
+} as const satisfies JSONSchema;
 
 /** `routing.default`. */
 const defaultPolicySchema = {
@@ -85,7 +136,11 @@ const defaultPolicySchema = {
   properties: {
     strategy: { ...strategy, default: 'balanced' },
     max_attempts: { ...attempts, default: 3 },
-    retry: { ...retry, default: {}, properties: { same_target: { ...sameTarget, default: 1 }, base_ms: { ...base, default: 200 }, max_ms: { ...most, default: 2000 } } },
+    retry: {
+      ...retry,
+      default: {},
+      properties: { same_target: { ...sameTarget, default: 1 }, base_ms: { ...base, default: 200 }, max_ms: { ...most, default: 2000 } },
+    },
     sticky,
     hedge_ms: hedge,
     cache: { ...cache, default: false },
@@ -109,7 +164,10 @@ export const policySchema = {
   additionalProperties: false,
   properties: {
     candidates: choices,
-    fallbacks: { ...choices, description: 'Models that are asked, in this order, where no candidate before has answered, for example [claude-sonnet-4-5].' },
+    fallbacks: {
+      ...choices,
+      description: 'Models that are asked, in this order, where no candidate before has answered, for example [claude-sonnet-4-5].',
+    },
     rules,
     strategy,
     max_attempts: attempts,
@@ -129,7 +187,12 @@ export const routingSchema = {
   default: {},
   properties: {
     default: defaultPolicySchema,
-    models: { type: 'object', additionalProperties: policySchema, default: {}, description: 'Policies by the id of a model, or by a new name that callers may ask for, for example auto.' },
+    models: {
+      type: 'object',
+      additionalProperties: policySchema,
+      default: {},
+      description: 'Policies by the id of a model, or by a new name that callers may ask for, for example auto.',
+    },
   },
 } as const satisfies JSONSchema;
 

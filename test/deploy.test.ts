@@ -19,7 +19,12 @@ const yaml = (file: string): unknown => parse(read(file));
 const facts = JSON.parse(read('package.json')) as { version: string; devDependencies: Record<string, string> };
 const dockerfile = read('deploy/Dockerfile');
 const configFile = 'deploy/chart/config/gateway.config.yaml';
-const env = { ADMIN_KEY: 'admin-0123456789abcdef', CALLER_KEY: 'sk-caller-0123456789', DATABASE_URL: 'postgres://gateway@postgres:5432/gateway', REDIS_URL: 'redis://redis:6379' };
+const env = {
+  ADMIN_KEY: 'admin-0123456789abcdef',
+  CALLER_KEY: 'sk-caller-0123456789',
+  DATABASE_URL: 'postgres://gateway@postgres:5432/gateway',
+  REDIS_URL: 'redis://redis:6379',
+};
 
 interface Service {
   readonly image: string;
@@ -29,7 +34,7 @@ interface Service {
   readonly build?: { readonly context: string; readonly dockerfile: string };
   readonly ports?: readonly string[];
 }
-const compose = (yaml('deploy/compose.yaml') as { services: Record<string, Service>; volumes: object });
+const compose = yaml('deploy/compose.yaml') as { services: Record<string, Service>; volumes: object };
 const gateway = compose.services['gateway'] as Service;
 
 interface Manifest {
@@ -42,8 +47,8 @@ const ofKind = (kind: string): Manifest => manifests.find((one) => one.kind === 
 const pod = ofKind('StatefulSet').spec.template.spec;
 const container = pod.containers[0];
 
-const chart = (yaml('deploy/chart/Chart.yaml') as { version: string; appVersion: string });
-const values = (yaml('deploy/chart/values.yaml') as Record<string, unknown>);
+const chart = yaml('deploy/chart/Chart.yaml') as { version: string; appVersion: string };
+const values = yaml('deploy/chart/values.yaml') as Record<string, unknown>;
 const templates = globSync('deploy/chart/templates/*', { cwd: root }).map(read);
 const statefulSet = read('deploy/chart/templates/statefulset.yaml');
 const unit = read('deploy/systemd/gateway.service');
@@ -51,7 +56,8 @@ const unit = read('deploy/systemd/gateway.service');
 const setting = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
 /** The words of an instruction that is written as JSON. */
-const wordsOf = (instruction: string): string[] => JSON.parse(new RegExp(`^(?:${instruction})\\s+(\\[.*\\])$`, 'm').exec(dockerfile)?.[1] ?? '[]') as string[];
+const wordsOf = (instruction: string): string[] =>
+  JSON.parse(new RegExp(`^(?:${instruction})\\s+(\\[.*\\])$`, 'm').exec(dockerfile)?.[1] ?? '[]') as string[];
 
 describe('the config of containers', () => {
   let loaded: Extract<Loaded, { ok: true }>;
@@ -71,7 +77,10 @@ describe('the config of containers', () => {
   it('is the shipped config with the log in PostgreSQL, and up to date with npm run generate', () => {
     expect(read(configFile)).toBe(containersText(read('gateway.config.yaml')));
     expect(loaded.plugins.map(({ plugin }) => plugin.name)).toEqual(shippedPlugins);
-    expect(loaded.plugins.find(({ plugin }) => plugin.name === 'log/journal')?.options).toMatchObject({ store: 'postgres', url: env.DATABASE_URL });
+    expect(loaded.plugins.find(({ plugin }) => plugin.name === 'log/journal')?.options).toMatchObject({
+      store: 'postgres',
+      url: env.DATABASE_URL,
+    });
     expect(() => containersText('server: {}\n')).toThrow('no block "include"');
   });
 
@@ -88,7 +97,9 @@ describe('the config of containers', () => {
     for (const name of needed) expect(read(configFile).split('\n\n')[0], name).toContain(name);
     const made = /for name in ([A-Z_ ]+); do/.exec(read('deploy/compose.yaml'))?.[1]?.split(' ') ?? [];
     expect([...Object.keys(gateway.environment ?? {}), ...made]).toEqual(expect.arrayContaining(needed));
-    for (const page of ['deploy/kubernetes/gateway.yaml', 'deploy/README.md']) for (const name of needed) expect(read(page)).toContain(`${name}=`);
+    for (const page of ['deploy/kubernetes/gateway.yaml', 'deploy/README.md']) {
+      for (const name of needed) expect(read(page)).toContain(`${name}=`);
+    }
     expect(read('deploy/README.md')).toContain(`for name in ${made.join(' ')}; do`);
   });
 });
@@ -115,9 +126,16 @@ describe('the image', () => {
   });
 
   it('has its config and its data at the paths of the other deployments', () => {
-    expect([/^WORKDIR (\/etc.*)$/m.exec(dockerfile)?.[1], /^VOLUME (.*)$/m.exec(dockerfile)?.[1]]).toEqual(['/etc/gateway', '/var/lib/gateway']);
+    expect([/^WORKDIR (\/etc.*)$/m.exec(dockerfile)?.[1], /^VOLUME (.*)$/m.exec(dockerfile)?.[1]]).toEqual([
+      '/etc/gateway',
+      '/var/lib/gateway',
+    ]);
     expect(gateway.volumes).toEqual(['./chart/config:/etc/gateway:ro', 'journal:/var/lib/gateway']);
-    expect(container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath)).toEqual(['/etc/gateway', '/var/lib/gateway', '/tmp']);
+    expect(container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath)).toEqual([
+      '/etc/gateway',
+      '/var/lib/gateway',
+      '/tmp',
+    ]);
   });
 
   it('runs as the same user everywhere, and that user is not root', () => {
@@ -129,32 +147,61 @@ describe('the image', () => {
 
 describe('every version', () => {
   it('is that of package.json', () => {
-    expect([chart.version, chart.appVersion, gateway.image, container.image]).toEqual([facts.version, facts.version, `model-gateway:${facts.version}`, `model-gateway:${facts.version}`]);
+    expect([chart.version, chart.appVersion, gateway.image, container.image]).toEqual([
+      facts.version,
+      facts.version,
+      `model-gateway:${facts.version}`,
+      `model-gateway:${facts.version}`,
+    ]);
     expect(new Set(read('deploy/README.md').match(/model-gateway:[\d.]+/g))).toEqual(new Set([`model-gateway:${facts.version}`]));
   });
 });
 
 describe('probes and scrapes', () => {
   it('ask for paths that answer', async () => {
-    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'first', key: env.CALLER_KEY }], server: { admin_key: env.ADMIN_KEY } }), {});
-    const probes = [...Object.values(container).flatMap((part: any) => part?.httpGet?.path ?? []), ...Array.from(statefulSet.matchAll(/path: (\/\w[\w/]*)/g), ([, path = '']) => path), ...wordsOf('HEALTHCHECK.*\\\\\\n\\s+CMD').flatMap((word) => /127\.0\.0\.1:4000([\w/]+)/.exec(word)?.[1] ?? [])];
+    const { get } = await gatewayOf(
+      oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'first', key: env.CALLER_KEY }], server: { admin_key: env.ADMIN_KEY } }),
+      {},
+    );
+    const probes = [
+      ...Object.values(container).flatMap((part: any) => part?.httpGet?.path ?? []),
+      ...Array.from(statefulSet.matchAll(/path: (\/\w[\w/]*)/g), ([, path = '']) => path),
+      ...wordsOf('HEALTHCHECK.*\\\\\\n\\s+CMD').flatMap((word) => /127\.0\.0\.1:4000([\w/]+)/.exec(word)?.[1] ?? []),
+    ];
     expect(probes).toHaveLength(7);
     for (const path of new Set(probes)) expect((await get(path)).status, path).toBe(200);
-    const scrapes = [read('deploy/kubernetes/servicemonitor.yaml'), read('deploy/chart/templates/servicemonitor.yaml')].map((text) => /path: (\S+)/.exec(text)?.[1] ?? '');
+    const scrapes = [read('deploy/kubernetes/servicemonitor.yaml'), read('deploy/chart/templates/servicemonitor.yaml')].map(
+      (text) => /path: (\S+)/.exec(text)?.[1] ?? '',
+    );
     for (const path of scrapes) expect((await get(path, { authorization: `Bearer ${env.ADMIN_KEY}` })).status).toBe(200);
   });
 
   it('name services, ports and keys that exist', () => {
-    const { scrape_configs: [job], rule_files: rules } = (yaml('deploy/prometheus/prometheus.yml') as { scrape_configs: { static_configs: { targets: string[] }[]; authorization: { credentials_file: string } }[]; rule_files: string[] });
+    const {
+      scrape_configs: [job],
+      rule_files: rules,
+    } = yaml('deploy/prometheus/prometheus.yml') as {
+      scrape_configs: { static_configs: { targets: string[] }[]; authorization: { credentials_file: string } }[];
+      rule_files: string[];
+    };
     expect(job?.static_configs[0]?.targets).toEqual(['gateway:4000']);
     expect(job?.authorization.credentials_file).toBe('/run/secrets/admin_key');
     expect(compose.services['prometheus']?.volumes.filter((volume) => rules.some((file) => volume.includes(`:${file}`)))).toHaveLength(1);
-    const { datasources: [source] } = (yaml('deploy/grafana/provisioning/datasources/prometheus.yaml') as { datasources: { uid: string; url: string }[] });
+    const {
+      datasources: [source],
+    } = yaml('deploy/grafana/provisioning/datasources/prometheus.yaml') as { datasources: { uid: string; url: string }[] };
     expect(new URL(source?.url ?? '').hostname in compose.services).toBe(true);
     expect(new Set(read('deploy/grafana/dashboards/model-gateway.json').match(/"uid": "prometheus"/g)).size).toBe(1);
     expect(source?.uid).toBe('prometheus');
-    const { spec: { endpoints: [endpoint] } } = (yaml('deploy/kubernetes/servicemonitor.yaml') as Manifest);
-    expect(endpoint).toMatchObject({ port: container.ports[0].name, authorization: { credentials: { name: container.envFrom[0].secretRef.name, key: 'ADMIN_KEY' } } });
+    const {
+      spec: {
+        endpoints: [endpoint],
+      },
+    } = yaml('deploy/kubernetes/servicemonitor.yaml') as Manifest;
+    expect(endpoint).toMatchObject({
+      port: container.ports[0].name,
+      authorization: { credentials: { name: container.envFrom[0].secretRef.name, key: 'ADMIN_KEY' } },
+    });
   });
 });
 
@@ -171,8 +218,14 @@ describe('each mounted file', () => {
 
 describe('the chart', () => {
   it('has the container of the manifests', () => {
-    const lines = (text: string): string[] => text.slice(text.indexOf('terminationGracePeriodSeconds')).split('\n').map((line) => line.trim());
-    const ours = lines(statefulSet).filter((line) => /Probe:|args:|ports:|Filesystem|Escalation|capabilities:|runAs|fsGroup|seccomp|mountPath|emptyDir/.test(line));
+    const lines = (text: string): string[] =>
+      text
+        .slice(text.indexOf('terminationGracePeriodSeconds'))
+        .split('\n')
+        .map((line) => line.trim());
+    const ours = lines(statefulSet).filter((line) =>
+      /Probe:|args:|ports:|Filesystem|Escalation|capabilities:|runAs|fsGroup|seccomp|mountPath|emptyDir/.test(line),
+    );
     expect(ours).toHaveLength(18);
     expect(lines(read('deploy/kubernetes/gateway.yaml'))).toEqual(expect.arrayContaining(ours));
   });
@@ -192,7 +245,9 @@ describe('the chart', () => {
 
   it('gives pods the labels for an Azure identity, in addition to their selector labels', () => {
     expect(values).toMatchObject({ podLabels: {}, podAnnotations: {}, serviceAccount: { annotations: {} } });
-    expect(statefulSet.split('  template:')[1]).toMatch(/ {6}labels:\n {8}\{\{- include "gateway\.selector" \. \| nindent 8 \}\}\n {8}\{\{- with \.Values\.podLabels \}\}\n {8}\{\{- toYaml \. \| nindent 8 \}\}\n/);
+    expect(statefulSet.split('  template:')[1]).toMatch(
+      / {6}labels:\n {8}\{\{- include "gateway\.selector" \. \| nindent 8 \}\}\n {8}\{\{- with \.Values\.podLabels \}\}\n {8}\{\{- toYaml \. \| nindent 8 \}\}\n/,
+    );
   });
 
   it('reads the config from a file of the chart', () => {

@@ -6,7 +6,11 @@ import type { Frame } from './bench/frames.ts';
 import type { Profile } from './bench/profile.ts';
 
 const here = new URL('..', import.meta.url).href;
-const node = (id: number, [functionName, url]: readonly [string, string], children: readonly number[] = []): Profile['nodes'][number] => ({ id, callFrame: { functionName, url }, children });
+const node = (id: number, [functionName, url]: readonly [string, string], children: readonly number[] = []): Profile['nodes'][number] => ({
+  id,
+  callFrame: { functionName, url },
+  children,
+});
 
 /** One sample for each millisecond, from 5 ms on. */
 const profile = (samples: readonly number[]): Profile => ({
@@ -34,8 +38,24 @@ const told = ({ name, file, room, ms, calls }: Frame): unknown[] => [name, file,
 describe('a folded profile', () => {
   it('has each call below its caller, with the time of its own calls included', () => {
     expect(told(fold(profile([4, 6, 10, 7, 11, 5, 8, 9, 3]), always))).toEqual([
-      'main thread', '', 'native', 9,
-      ['serve', 'core/http/server.ts', 'core', 5, ['send', 'undici/lib/client.js', 'package', 4, ['wasm-function[1]', 'WebAssembly', 'package', 1], ['read<T>', 'odd.js', 'package', 1]]],
+      'main thread',
+      '',
+      'native',
+      9,
+      [
+        'serve',
+        'core/http/server.ts',
+        'core',
+        5,
+        [
+          'send',
+          'undici/lib/client.js',
+          'package',
+          4,
+          ['wasm-function[1]', 'WebAssembly', 'package', 1],
+          ['read<T>', 'odd.js', 'package', 1],
+        ],
+      ],
       ['anonymous', 'plugins/log/console.ts', 'plugin', 2, ['writev', '', 'native', 1]],
       ['garbage collector', '', 'gc', 1],
       ['emit', 'node:events', 'node', 1],
@@ -43,7 +63,13 @@ describe('a folded profile', () => {
   });
 
   it('leaves out samples outside of the window, and the time that the thread slept', () => {
-    expect(told(fold(profile([9, 4, 2, 4, 3]), { from: 7000, to: 9000 }))).toEqual(['main thread', '', 'native', 2, ['serve', 'core/http/server.ts', 'core', 2]]);
+    expect(told(fold(profile([9, 4, 2, 4, 3]), { from: 7000, to: 9000 }))).toEqual([
+      'main thread',
+      '',
+      'native',
+      2,
+      ['serve', 'core/http/server.ts', 'core', 2],
+    ]);
   });
 });
 
@@ -60,7 +86,8 @@ describe('boxes', () => {
     ]);
   });
 
-  it('are left out where they are small', () => expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
+  it('are left out where they are small', () =>
+    expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
 });
 
 describe('the drawing', () => {
@@ -80,5 +107,9 @@ describe('the drawing', () => {
 
   it('names a function without a name by its file', () => expect(drawing).toContain('>console.ts</text>'));
 
-  it.each([['writev', 60, 'writev'], ['writevGeneric', 60, 'writevG…'], ['writev', 20, '']])('fits %s into %s pixels', (name, width, text) => expect(fitting(name, width)).toBe(text));
+  it.each([
+    ['writev', 60, 'writev'],
+    ['writevGeneric', 60, 'writevG…'],
+    ['writev', 20, ''],
+  ])('fits %s into %s pixels', (name, width, text) => expect(fitting(name, width)).toBe(text));
 });

@@ -28,12 +28,27 @@ interface Mutant {
 type Change = Pick<Mutant, 'start' | 'end' | 'text'>;
 
 const root = resolve(import.meta.dirname, '..');
-const swapped: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===', '&&': '||', '||': '&&', '??': '&&', '+=': '-=', '-=': '+=', '*': '/', '-': '+' };
+const swapped: Readonly<Record<string, string>> = {
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '&&': '||',
+  '||': '&&',
+  '??': '&&',
+  '+=': '-=',
+  '-=': '+=',
+  '*': '/',
+  '-': '+',
+};
 const isNode = (value: unknown): value is Node => typeof (value as Node | null)?.type === 'string';
 const childrenOf = (node: Node): Node[] => Object.values(node).flat().filter(isNode);
 
 /** Types have no effect when the program runs. */
-const isTypeOnly = ({ type }: Node): boolean => type.startsWith('TS') && !['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'].includes(type);
+const isTypeOnly = ({ type }: Node): boolean =>
+  type.startsWith('TS') && !['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'].includes(type);
 
 function changesOf(source: string): Change[] {
   const changes: Change[] = [];
@@ -56,14 +71,17 @@ function changesAt(node: Node, source: string): Change[] {
   }
   if (isNode(test) && type !== 'SwitchCase') return [{ start: test.start, end: test.end, text: `!(${textOf(test)})` }];
   if (type === 'ExpressionStatement' && isNode(expression) && isStep(expression)) return [{ start, end, text: ';' }];
-  if (type.includes('Function') && isNode(body) && body.type === 'BlockStatement' && body.end > body.start + 2) return [{ start: body.start + 1, end: body.start + 1, text: ' return; ' }];
+  if (type.includes('Function') && isNode(body) && body.type === 'BlockStatement' && body.end > body.start + 2) {
+    return [{ start: body.start + 1, end: body.start + 1, text: ' return; ' }];
+  }
   if (type === 'Literal' && typeof value === 'number') return [{ start, end, text: String(value + 1) }];
   if (type === 'Literal' && typeof value === 'boolean') return [{ start, end, text: String(!value) }];
   return [];
 }
 
 /** Whether an expression has an effect: a call, also one with `await` or `void`, or an assignment. */
-const isStep = ({ type, argument }: Node): boolean => ['CallExpression', 'AssignmentExpression', 'UpdateExpression'].includes(type) || (isNode(argument) && isStep(argument));
+const isStep = ({ type, argument }: Node): boolean =>
+  ['CallExpression', 'AssignmentExpression', 'UpdateExpression'].includes(type) || (isNode(argument) && isStep(argument));
 
 /** A random sample, the same for the same seed (mulberry32), in the order of the files. */
 function sampled<T>(all: readonly T[], count: number, seed: number): T[] {
@@ -74,7 +92,13 @@ function sampled<T>(all: readonly T[], count: number, seed: number): T[] {
     const again = mixed ^ (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61));
     return ((again ^ (again >>> 14)) >>> 0) / 2 ** 32;
   };
-  const chosen = new Set(all.map((one) => ({ one, rank: random() })).sort((a, b) => a.rank - b.rank).slice(0, count).map(({ one }) => one));
+  const chosen = new Set(
+    all
+      .map((one) => ({ one, rank: random() }))
+      .sort((a, b) => a.rank - b.rank)
+      .slice(0, count)
+      .map(({ one }) => one),
+  );
   return all.filter((one) => chosen.has(one));
 }
 
@@ -83,7 +107,11 @@ let kill = (): void => {};
 /** Null where every test passes; otherwise the output. A run that does not end in time counts as failed. */
 async function failureOf(copy: string, tests: readonly string[], withinMs: number): Promise<string | null> {
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', '--maxWorkers', '1', ...tests], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', '--maxWorkers', '1', ...tests], {
+    cwd: copy,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => void output.push(part));
   // the process group, because a killed test leaves gateways behind
@@ -131,12 +159,18 @@ function createCopy(paths: readonly string[]): string {
 
 /** The arguments between this option and the next one. */
 function wordsOf(option: string): string[] {
-  const after = process.argv.slice(2).join(' ').split(/(?:^| )--/).find((part) => part.startsWith(`${option} `));
+  const after = process.argv
+    .slice(2)
+    .join(' ')
+    .split(/(?:^| )--/)
+    .find((part) => part.startsWith(`${option} `));
   return after?.split(' ').slice(1) ?? [];
 }
 
 const [files, tests, [count = '40'], [seed = '1']] = [wordsOf('files'), wordsOf('tests'), wordsOf('sample'), wordsOf('seed')];
-if (files.length === 0 || tests.length === 0) throw new Error('Name the files to break and the tests to run: --files core/http/body.ts --tests test/core/http');
+if (files.length === 0 || tests.length === 0) {
+  throw new Error('Name the files to break and the tests to run: --files core/http/body.ts --tests test/core/http');
+}
 const all = files.flatMap((file) => changesOf(readFileSync(join(root, file), 'utf8')).map((change): Mutant => ({ file, ...change })));
 const mutants = sampled(all, Number(count), Number(seed));
 const copy = createCopy([...files, ...tests]);
@@ -144,14 +178,18 @@ const removeCopy = (): void => {
   execFileSync('git', ['worktree', 'remove', '--force', copy], { cwd: root });
   rmSync(copy, { recursive: true, force: true });
 };
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => {
-  kill();
-  removeCopy();
-  process.exit(1);
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    kill();
+    removeCopy();
+    process.exit(1);
+  });
+}
 try {
   const killed = await run(copy, mutants, tests);
-  process.stdout.write(`score: ${killed} of ${mutants.length} found (${Math.round((100 * killed) / mutants.length)} %), of ${all.length} possible\n`);
+  process.stdout.write(
+    `score: ${killed} of ${mutants.length} found (${Math.round((100 * killed) / mutants.length)} %), of ${all.length} possible\n`,
+  );
 } finally {
   removeCopy();
 }

@@ -12,12 +12,21 @@ interface Named {
 }
 
 /** The last cell of each row: files in backquotes, each with its titles in quotes. */
-const rows = page.slice(page.indexOf('| threat |')).split('\n').filter((line) => line.startsWith('|')).slice(2).map((line) => line.split(' | ').at(-1) ?? '');
-const namedIn = (cell: string): Named[] => cell.split(/(?=`test\/)/).flatMap((part) => Array.from(part.matchAll(/"([^"]+)"/g), ([, title = '']) => ({ file: /`([^`]+)`/.exec(part)?.[1] ?? '', title })));
+const rows = page
+  .slice(page.indexOf('| threat |'))
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .slice(2)
+  .map((line) => line.split(' | ').at(-1) ?? '');
+const namedIn = (cell: string): Named[] =>
+  cell
+    .split(/(?=`test\/)/)
+    .flatMap((part) => Array.from(part.matchAll(/"([^"]+)"/g), ([, title = '']) => ({ file: /`([^`]+)`/.exec(part)?.[1] ?? '', title })));
 
 /** The text of a test file, which has its titles. */
 const textOf = (file: string): string => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '');
-const has = ({ file, title }: Named): boolean => title.split(' › ').every((part) => [`'${part}'`, `"${part}"`, `\`${part}\``].some((literal) => textOf(file).includes(literal)));
+const has = ({ file, title }: Named): boolean =>
+  title.split(' › ').every((part) => [`'${part}'`, `"${part}"`, `\`${part}\``].some((literal) => textOf(file).includes(literal)));
 
 test('each threat of SECURITY.md names a test, and each of these tests exists', () => {
   expect(rows.length).toBeGreaterThan(30);

@@ -25,7 +25,9 @@ export class CatalogueFacts {
   find(vendor: string, names: readonly string[]): Known | null {
     for (const name of names) {
       for (const model of this.#models) {
-        const mapping = model.providers.find(({ providerId, externalId }) => providerId === vendor && ofAnyRegion(externalId) === ofAnyRegion(name));
+        const mapping = model.providers.find(
+          ({ providerId, externalId }) => providerId === vendor && ofAnyRegion(externalId) === ofAnyRegion(name),
+        );
         if (mapping !== undefined) return { model, mapping };
       }
     }
@@ -48,7 +50,8 @@ export class CatalogueFacts {
   }
 }
 
-const nothing = (value: unknown): boolean => value === null || value === undefined || value === false || value === 0 || (typeof value === 'object' && Object.keys(value).length === 0);
+const nothing = (value: unknown): boolean =>
+  value === null || value === undefined || value === false || value === 0 || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** The fields that have a value. */
 export const said = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => !nothing(value)));
@@ -56,11 +59,18 @@ export const said = (fields: Fields): Fields => Object.fromEntries(Object.entrie
 /** The facts of the model, without its id and providers. */
 export function modelFacts({ model, mapping }: Known): Fields {
   const { stated } = model;
-  const modalities = said({ input_modalities: stated?.input_modalities, output_modalities: model.architecture.output_modalities.includes('embeddings') ? model.architecture.output_modalities : null });
+  const modalities = said({
+    input_modalities: stated?.input_modalities,
+    output_modalities: model.architecture.output_modalities.includes('embeddings') ? model.architecture.output_modalities : null,
+  });
   const pricing = mapping?.pricing ?? model.pricing;
   return {
     ...said({ architecture: modalities, context_length: model.context_length, max_output_tokens: model.max_output_tokens }),
-    ...Object.fromEntries(Object.entries({ json_output: stated?.json_output, structured_outputs: stated?.structured_outputs }).filter(([, value]) => typeof value === 'boolean')),
+    ...Object.fromEntries(
+      Object.entries({ json_output: stated?.json_output, structured_outputs: stated?.structured_outputs }).filter(
+        ([, value]) => typeof value === 'boolean',
+      ),
+    ),
     pricing: Object.keys(pricing).length === 0 ? 'unknown' : pricing,
   };
 }
@@ -71,8 +81,12 @@ export function mappingFacts({ model, mapping }: Known): Fields {
   if (near === undefined) return {};
   const { vision, tools, parallelToolCalls, cancellation, streaming } = near;
   // the budget is a field of the vendor, so it does not apply at another one
-  const reasoning = near.reasoning === null ? null : reasoningFacts(mapping === null ? { ...near.reasoning, max_tokens: false } : near.reasoning);
-  return { ...(streaming ? {} : { streaming }), ...said({ vision, cancellation: mapping !== null && cancellation, tools, parallelToolCalls, reasoning }) };
+  const reasoning =
+    near.reasoning === null ? null : reasoningFacts(mapping === null ? { ...near.reasoning, max_tokens: false } : near.reasoning);
+  return {
+    ...(streaming ? {} : { streaming }),
+    ...said({ vision, cancellation: mapping !== null && cancellation, tools, parallelToolCalls, reasoning }),
+  };
 }
 
 /** The reasoning facts without an automatic effort: as before, the vendor decides what a request without an effort gets. */
@@ -80,5 +94,8 @@ function reasoningFacts({ efforts, max_tokens: budget, exposes, think_tags: tags
   return { ...said({ efforts, max_tokens: budget, think_tags: tags }), auto_effort: null, ...(exposes === 'text' ? {} : { exposes }) };
 }
 
-/** The facts of an unknown model: it may be asked for everything, and the provider decides. No automatic effort, because the model may not reason. */
+/**
+ * The facts of an unknown model: it may be asked for everything, and the
+ * provider decides. No automatic effort, because the model may not reason.
+ */
 export const anything: Fields = { vision: true, tools: true, parallelToolCalls: true, reasoning: { auto_effort: null } };

@@ -26,12 +26,23 @@ const gateways: Readonly<Record<string, string>> = { litellm: 'LiteLLM', portkey
 
 export function importConfig({ words, out, catalogue, print, say }: Asked): void {
   const [from, file, ...keys] = words;
-  if (from === undefined) throw new UsageError('gateway import needs the name of the other gateway, litellm or portkey, and its config: gateway import litellm config.yaml');
+  if (from === undefined) {
+    throw new UsageError(
+      'gateway import needs the name of the other gateway, litellm or portkey, and its config: gateway import litellm config.yaml',
+    );
+  }
   const of = Object.hasOwn(gateways, from) ? gateways[from] : undefined;
-  if (of === undefined) throw new UsageError(`gateway import takes the config of litellm or portkey, not "${from}": gateway import litellm config.yaml`);
-  if (file === undefined || (keys.length > 0 && from !== 'litellm')) throw new UsageError('name the config file, and LiteLLM\'s keys where there are some: gateway import litellm config.yaml keys.json');
+  if (of === undefined) {
+    throw new UsageError(`gateway import takes the config of litellm or portkey, not "${from}": gateway import litellm config.yaml`);
+  }
+  if (file === undefined || (keys.length > 0 && from !== 'litellm')) {
+    throw new UsageError("name the config file, and LiteLLM's keys where there are some: gateway import litellm config.yaml keys.json");
+  }
   const source = read(file);
-  const draft = from === 'litellm' ? translate({ source: withIncludes(source, read), keys: keys.map(read), catalogue }) : translatePortkey({ source, catalogue });
+  const draft =
+    from === 'litellm'
+      ? translate({ source: withIncludes(source, read), keys: keys.map(read), catalogue })
+      : translatePortkey({ source, catalogue });
   const text = draftText(draft, { of, command: `gateway import ${from}` }, shippedPlugins);
   if (out === null) print(text);
   else write(resolve(out), text);
@@ -58,6 +69,12 @@ function write(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new Exit(1, isThere ? `${file} exists already, and is not changed. Name another file with --out.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Exit(
+      1,
+      isThere
+        ? `${file} exists already, and is not changed. Name another file with --out.`
+        : `${file} cannot be written: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
 }

@@ -57,8 +57,15 @@ export class Draft {
 
   /** `line 3`, `lines 3, 7`, `line 3, line 1 of more.yaml` */
   where(...paths: readonly Path[]): string {
-    const files = Map.groupBy(paths.map((path) => this.source.spotOf(path)), ({ file }) => file);
-    return Array.from(files, ([file, spots]) => `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}${file === this.source.name ? '' : ` of ${file}`}`).join(', ');
+    const files = Map.groupBy(
+      paths.map((path) => this.source.spotOf(path)),
+      ({ file }) => file,
+    );
+    return Array.from(
+      files,
+      ([file, spots]) =>
+        `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}${file === this.source.name ? '' : ` of ${file}`}`,
+    ).join(', ');
   }
 
   /** Replaces a secret of the other file by a variable. The same secret always gets the same variable. */
@@ -90,7 +97,12 @@ export const reference = (name: string): string => `\${${name}}`;
 export const literal = (text: string): string => text.replaceAll('$', '$$$$');
 
 /** `model_list[2].litellm_params.temperature` */
-export const nameOf = (path: Path): string => path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
+export const nameOf = (path: Path): string =>
+  path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
 
 /** The name of a variable for something of this name: `azure-eu` is `AZURE_EU`. */
-export const variableOf = (name: string): string => name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '');
+export const variableOf = (name: string): string =>
+  name
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '');

@@ -50,7 +50,10 @@ function brokenIn(document: Document): Broken | null {
       if (value !== undefined && !above.includes(value)) return undefined;
       const { source, range } = alias;
       // safety: a name without an anchor may be a secret that begins with a star
-      const what = value === undefined ? `valid YAML: ${faultOf('BAD_ALIAS')}` : `a config: the alias *${source} stands inside the value that &${source} names, so that value has no end. Write out what is meant`;
+      const what =
+        value === undefined
+          ? `valid YAML: ${faultOf('BAD_ALIAS')}`
+          : `a config: the alias *${source} stands inside the value that &${source} names, so that value has no end. Write out what is meant`;
       found = { at: range?.[0] ?? 0, what };
       return visit.BREAK;
     },
@@ -59,7 +62,10 @@ function brokenIn(document: Document): Broken | null {
 }
 
 /** The parser's code in words, because its message may quote the line. An unquoted star is the usual fault of wildcards. */
-const faultOf = (code: string): string => (code === 'BAD_ALIAS' || code === 'UNEXPECTED_TOKEN' ? 'a value that begins with * or another special character needs quotes' : code.toLowerCase().replaceAll('_', ' '));
+const faultOf = (code: string): string =>
+  code === 'BAD_ALIAS' || code === 'UNEXPECTED_TOKEN'
+    ? 'a value that begins with * or another special character needs quotes'
+    : code.toLowerCase().replaceAll('_', ' ');
 
 function startOf(document: Document, path: Path): number {
   let at: Node | null = document.contents;
@@ -76,9 +82,11 @@ function startOf(document: Document, path: Path): number {
   return start;
 }
 
-export const textsOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : listOf(value).filter((one) => typeof one === 'string'));
+export const textsOf = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? [value] : listOf(value).filter((one) => typeof one === 'string');
 /** A text; a number of YAML counts as a text. */
-export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null);
+export const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
 
 /** A number, even in quotes. */
 export function numberOf(value: unknown): number | null {

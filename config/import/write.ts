@@ -15,15 +15,28 @@ export interface Origin {
 export function draftText(draft: Draft, { of, command }: Origin, plugins: readonly string[]): string {
   const { server, keys, providers, models, limits, redis } = draft;
   const blocks = [
-    block('server', Object.entries(server).map(([name, value]) => `  ${name}: ${flow(value)}`)),
+    block(
+      'server',
+      Object.entries(server).map(([name, value]) => `  ${name}: ${flow(value)}`),
+    ),
     block('keys', keys.map(listed)),
-    block('providers', [...providers].map(([id, { value, remark }]) => `  ${flow(id)}: ${flow(value)}${comment(remark)}`)),
-    ...(draft.includes ? ['# Every model of the providers above is open by a wildcard: their prices and abilities are those of the catalogue.\ninclude:\n  - model-gateway/config/catalogue/*.yaml'] : []),
+    block(
+      'providers',
+      [...providers].map(([id, { value, remark }]) => `  ${flow(id)}: ${flow(value)}${comment(remark)}`),
+    ),
+    ...(draft.includes
+      ? [
+          '# Every model of the providers above is open by a wildcard: their prices and abilities are those of the catalogue.\ninclude:\n  - model-gateway/config/catalogue/*.yaml',
+        ]
+      : []),
     block('models', [...models.values()].map(modelText)),
     routingText(draft),
     block('limits', limits.map(listed)),
     redis === null ? null : `redis: ${flow({ url: redis })}`,
-    block('plugins', plugins.map((name) => `  - ${pluginText(name, draft.options.get(name))}`)),
+    block(
+      'plugins',
+      plugins.map((name) => `  - ${pluginText(name, draft.options.get(name))}`),
+    ),
   ].filter((text) => text !== null);
   return `${[header(draft, { of, command }), ...blocks].join('\n\n')}\n`;
 }
@@ -44,12 +57,15 @@ function header(draft: Draft, { of, command }: Origin): string {
 
 /**
  * A heading with the lines below it; nothing where there are none.
- * safety: the lines quote names, which users of the other gateway gave to their keys; a name with a line break would end the comment, and the rest of the name would be a setting.
+ * safety: the lines quote names, which users of the other gateway gave to their keys; a name
+ * with a line break would end the comment, and the rest of the name would be a setting.
  */
-export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${printable(line)}`)]);
+export const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${printable(line)}`)];
 
 /** One line for each variable that must be set, without its value. */
-export const secretLines = ({ secrets }: Draft): string[] => Array.from(secrets, ([name, { file, line }]) => `${name}: its value is in line ${line} of ${file}`);
+export const secretLines = ({ secrets }: Draft): string[] =>
+  Array.from(secrets, ([name, { file, line }]) => `${name}: its value is in line ${line} of ${file}`);
 
 /** One line for each note, in the order of the other file. A note that many entries share is one line. */
 export function noteLines(notes: readonly Note[]): string[] {
@@ -73,8 +89,15 @@ const listed = ({ value, remark }: Item): string => `  - ${flow(value)}${comment
 
 function modelText({ value: { providers, ...facts }, remark }: Item): string {
   const [first, ...others] = Object.entries(facts).map(([name, fact]) => `${name}: ${flow(fact)}`);
-  const [head, indent, mappings] = Array.isArray(providers) ? [['    providers:'], '      ', providers] : [['    providers:', '      replace:'], '        ', (providers as { replace: readonly object[] }).replace];
-  return [`  - ${first}${comment(remark)}`, ...others.map((line) => `    ${line}`), ...head, ...mappings.map((mapping) => `${indent}- ${flow(mapping)}`)].join('\n');
+  const [head, indent, mappings] = Array.isArray(providers)
+    ? [['    providers:'], '      ', providers]
+    : [['    providers:', '      replace:'], '        ', (providers as { replace: readonly object[] }).replace];
+  return [
+    `  - ${first}${comment(remark)}`,
+    ...others.map((line) => `    ${line}`),
+    ...head,
+    ...mappings.map((mapping) => `${indent}- ${flow(mapping)}`),
+  ].join('\n');
 }
 
 function routingText({ usual, policies }: Draft): string | null {
@@ -84,7 +107,8 @@ function routingText({ usual, policies }: Draft): string | null {
 
 const policyLine = (name: string, policy: object): string[] => (Object.keys(policy).length === 0 ? [] : [`${name}: ${flow(policy)}`]);
 
-const pluginText = (name: string, options: object | undefined): string => (options === undefined ? name : flow({ use: name, with: options }));
+const pluginText = (name: string, options: object | undefined): string =>
+  options === undefined ? name : flow({ use: name, with: options });
 
 /** A value on one line. */
 function flow(value: unknown): string {

@@ -17,7 +17,10 @@ interface KnownValues {
   readonly providers: readonly string[];
 }
 
-/** Resolves the entries of the main file that have passed the schema. An entry that limits nothing, or limits what it cannot, is reported to `findings`. */
+/**
+ * Resolves the entries of the main file that have passed the schema. An entry
+ * that limits nothing, or limits what it cannot, is reported to `findings`.
+ */
 export function resolveLimits(main: Reading, known: KnownValues, findings: Findings): Limit[] {
   const blocks = listOf(main.value['limits']) as readonly LimitBlock[];
   return blocks.flatMap((block, index) => {
@@ -25,7 +28,9 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
     if (!findings.isSound(place())) return [];
     const { by, match = null } = block;
     const amounts = resolveAmounts(block, place, findings);
-    if (match !== null && by === 'all') findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests, so there is no value to match', 'leave `match` out');
+    if (match !== null && by === 'all') {
+      findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests, so there is no value to match', 'leave `match` out');
+    }
     if (by === 'key' && known.keys.length === 0) findings.warn(place('by'), 'there are no `keys`, so this limits nobody');
     else if (match !== null) warnOfNone(match, valuesOf(by, known), () => findings.warn(place('match'), `"${match}" matches no ${by}`));
     return [{ by, match, ...amounts }];
@@ -33,9 +38,15 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
 }
 
 /** Resolves the amounts of a limit, or of a key. A limit without any amount is reported to `findings`. */
-export function resolveAmounts({ requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget }: KeyLimitsBlock, place: (...inside: Path) => Place, findings: Findings): Amounts {
+export function resolveAmounts(
+  { requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget }: KeyLimitsBlock,
+  place: (...inside: Path) => Place,
+  findings: Findings,
+): Amounts {
   if (budget !== undefined) checkDollars(budget.dollars, place('budget', 'dollars'), findings);
-  if (requests === undefined && tokens === undefined && concurrent === undefined && budget === undefined) findings.error(place(), 'limits nothing', 'add requests_per_minute, tokens_per_minute, concurrent or budget');
+  if (requests === undefined && tokens === undefined && concurrent === undefined && budget === undefined) {
+    findings.error(place(), 'limits nothing', 'add requests_per_minute, tokens_per_minute, concurrent or budget');
+  }
   return { requestsPerMinute: requests ?? null, tokensPerMinute: tokens ?? null, concurrent: concurrent ?? null, budget: budget ?? null };
 }
 
@@ -45,7 +56,8 @@ function checkDollars(dollars: string, place: Place, findings: Findings): void {
 }
 
 /** Null: callers choose the values. */
-const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null => (by === 'key' ? listed(keys) : by === 'model' ? models() : by === 'provider' ? listed(providers) : null);
+const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null =>
+  by === 'key' ? listed(keys) : by === 'model' ? models() : by === 'provider' ? listed(providers) : null;
 
 const listed = (names: readonly string[]): Askable => ({ names: new Set(names), beginnings: [] });
 

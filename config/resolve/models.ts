@@ -23,7 +23,10 @@ interface ModelFacts {
   readonly known: KnownDialects;
   /** Names of models at providers, by provider and by model id. */
   readonly deployments: Deployments;
-  /** The config file itself. What it says about a provider must be true; an included catalogue may name providers that this config does not have. */
+  /**
+   * The config file itself. What it says about a provider must be true; an
+   * included catalogue may name providers that this config does not have.
+   */
   readonly main: Reading;
 }
 
@@ -33,9 +36,13 @@ type Deployments = ReadonlyMap<string, Readonly<Record<string, string>>>;
 export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries<WholeModel>, findings: Findings): Deployments {
   const sound = [...providers.values()].filter(({ isSound }) => isSound);
   for (const entry of sound.filter(({ value }) => Object.keys(value.deployments).length > 0)) {
-    const served = new Set([...models.values()].filter(({ value }) => value.providers.some(({ providerId }) => providerId === entry.id)).map(({ id }) => id));
+    const served = new Set(
+      [...models.values()].filter(({ value }) => value.providers.some(({ providerId }) => providerId === entry.id)).map(({ id }) => id),
+    );
     for (const model of Object.keys(entry.value.deployments).filter((id) => !served.has(id))) {
-      const hint = models.has(model) ? `add { providerId: ${entry.id} } to the \`providers\` of that model` : (didYouMean(model, served) ?? 'add it under `models`');
+      const hint = models.has(model)
+        ? `add { providerId: ${entry.id} } to the \`providers\` of that model`
+        : (didYouMean(model, served) ?? 'add it under `models`');
       findings.warn(keyOf(entry, 'deployments', model), `the provider serves no model with the id "${model}"`, hint);
     }
   }
@@ -54,7 +61,13 @@ export function offerOf(entries: Entries<ModelBlock>, { providers, main }: Pick<
   const models = new Map<string, Entry<WholeModel>>();
   const absent = new Set<string>();
   for (const [id, entry] of entries) {
-    const own = new Set(entry.isSound ? entry.layers.filter(({ reading }) => reading === main).flatMap(({ value }) => mappingsIn(value).map(([{ providerId }]) => providerId)) : []);
+    const own = new Set(
+      entry.isSound
+        ? entry.layers
+            .filter(({ reading }) => reading === main)
+            .flatMap(({ value }) => mappingsIn(value).map(([{ providerId }]) => providerId))
+        : [],
+    );
     const all = entry.isSound ? mappingsIn(entry.value).map(([mapping]) => mapping) : [];
     const served = all.filter(({ providerId }) => providers.has(providerId) || own.has(providerId));
     if (all.length > 0 && served.length === 0) absent.add(id);
@@ -66,17 +79,20 @@ export function offerOf(entries: Entries<ModelBlock>, { providers, main }: Pick<
 /** Resolves the entries that passed the schema. Faults are reported to `findings`. */
 export function resolveModels(entries: Entries<WholeModel>, facts: ModelFacts, findings: Findings): Model[] {
   const absentDialects = new Set<string>();
-  return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
-    for (const layer of entry.layers as readonly Layer<ModelBlock>[]) {
-      checkDates(layer, findings);
-      checkPrices(layer, findings);
-      for (const mapping of mappingsIn(layer.value)) checkMapping(layer, mapping, { ...facts, absentDialects, findings });
-    }
-    if (entry.value.providers.length === 0) findings.error(placeOf(entry), 'needs "providers"', 'no included file has a model with this id');
-    else if (!isWildcard(entry.value)) askForPrice(entry, findings);
-    else if (entry.value.aliases.length > 0) findings.error(placeOf(entry, 'aliases'), 'a wildcard has no aliases', 'leave them out');
-    return resolveModel(entry.value, facts.deployments);
-  });
+  return [...entries.values()]
+    .filter(({ isSound }) => isSound)
+    .map((entry) => {
+      for (const layer of entry.layers as readonly Layer<ModelBlock>[]) {
+        checkDates(layer, findings);
+        checkPrices(layer, findings);
+        for (const mapping of mappingsIn(layer.value)) checkMapping(layer, mapping, { ...facts, absentDialects, findings });
+      }
+      if (entry.value.providers.length === 0) {
+        findings.error(placeOf(entry), 'needs "providers"', 'no included file has a model with this id');
+      } else if (!isWildcard(entry.value)) askForPrice(entry, findings);
+      else if (entry.value.aliases.length > 0) findings.error(placeOf(entry, 'aliases'), 'a wildcard has no aliases', 'leave them out');
+      return resolveModel(entry.value, facts.deployments);
+    });
 }
 
 /** Whether the model matches every name that begins like its own. */
@@ -97,10 +113,17 @@ function resolveModel(block: WholeModel, deployments: Deployments): Model {
     created: block.created,
     description: block.description,
     family: block.family,
-    architecture: { input_modalities: architecture.input_modalities ?? ['text'], output_modalities: isOpen ? anyOutput(architecture.output_modalities) : architecture.output_modalities, tokenizer: architecture.tokenizer },
+    architecture: {
+      input_modalities: architecture.input_modalities ?? ['text'],
+      output_modalities: isOpen ? anyOutput(architecture.output_modalities) : architecture.output_modalities,
+      tokenizer: architecture.tokenizer,
+    },
     top_provider: { is_moderated: topProvider.is_moderated },
     providers: block.providers.map((mapping) => {
-      const resolved = resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, deployments.get(mapping.providerId)?.[block.id] ?? mapping.externalId ?? (isOpen ? '*' : block.id));
+      const resolved = resolveMapping(
+        block.free ? { ...mapping, pricing: undefined } : mapping,
+        deployments.get(mapping.providerId)?.[block.id] ?? mapping.externalId ?? (isOpen ? '*' : block.id),
+      );
       return isOpen ? { ...resolved, ...anything, reasoning: resolved.reasoning ?? anyEffort } : resolved;
     }),
     pricing: block.free ? noCost : (pricesOf(block.pricing) ?? {}),
@@ -114,7 +137,11 @@ function resolveModel(block: WholeModel, deployments: Deployments): Model {
     deprecated_at: block.deprecated_at ?? null,
     deactivated_at: block.deactivated_at ?? null,
     stability: block.stability,
-    stated: { json_output: block.json_output ?? null, structured_outputs: block.structured_outputs ?? null, input_modalities: architecture.input_modalities ?? null },
+    stated: {
+      json_output: block.json_output ?? null,
+      structured_outputs: block.structured_outputs ?? null,
+      input_modalities: architecture.input_modalities ?? null,
+    },
   };
 }
 
@@ -124,9 +151,13 @@ const anyOutput = (stated: readonly string[]): readonly string[] => (stated.incl
 /** The parameters of a model whose entry lists none, by what its providers can do. */
 function usualParameters({ architecture, providers, json_output: json, structured_outputs: structured }: WholeModel): string[] {
   if (architecture.output_modalities.includes('embeddings')) return ['dimensions', 'encoding_format'];
-  const can = (ability: (mapping: MappingBlock) => unknown, ...parameters: string[]): string[] => (providers.some((mapping) => Boolean(ability(mapping))) ? parameters : []);
+  const can = (ability: (mapping: MappingBlock) => unknown, ...parameters: string[]): string[] =>
+    providers.some((mapping) => Boolean(ability(mapping))) ? parameters : [];
   return [
-    'max_tokens', 'temperature', 'top_p', 'stop',
+    'max_tokens',
+    'temperature',
+    'top_p',
+    'stop',
     ...can(({ tools }) => tools, 'tools', 'tool_choice'),
     ...can(({ parallelToolCalls }) => parallelToolCalls, 'parallel_tool_calls'),
     ...can(({ reasoning }) => reasoning, 'reasoning', 'reasoning_effort'),
@@ -157,7 +188,10 @@ function resolveMapping(block: MappingBlock, externalId: string): Mapping {
 /** The efforts for auto-routed requests: the first one that the model takes is used. */
 const autoEfforts = ['low', 'medium', 'high', 'xhigh'] as const;
 
-/** The abilities of a model behind a wildcard: it may be able to do everything, and the provider refuses what it cannot. A budget is the exception: many dialects have no field for one and would drop it, so the wildcard must state it. */
+/**
+ * The abilities of a model behind a wildcard: it may be able to do everything, and the provider refuses what it cannot.
+ * A budget is the exception: many dialects have no field for one and would drop it, so the wildcard must state it.
+ */
 const anything = { tools: true, parallelToolCalls: true, vision: true };
 const anyEffort: ReasoningAbility = { efforts: null, max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false };
 
@@ -177,7 +211,11 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
 }
 
 /** Whether the dialect has a field for a budget of the model. An unknown dialect, and one that does not declare it, may have one. */
-function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: Pick<ModelFacts, 'providers' | 'known'>): boolean {
+function takesBudget(
+  { providerId, externalId, dialect }: MappingBlock,
+  id: string,
+  { providers, known }: Pick<ModelFacts, 'providers' | 'known'>,
+): boolean {
   const vendor = providers.get(providerId) ?? providerId;
   return known.dialects.get(dialect ?? vendor)?.takesBudget?.({ id, externalId: externalId ?? id, vendor }) ?? true;
 }
@@ -188,13 +226,22 @@ interface CheckContext extends ModelFacts {
   readonly findings: Findings;
 }
 
-function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [MappingBlock, Path], { providers, known, main, absentDialects, findings }: CheckContext): void {
+function checkMapping(
+  layer: Layer<ModelBlock>,
+  [mapping, path]: readonly [MappingBlock, Path],
+  { providers, known, main, absentDialects, findings }: CheckContext,
+): void {
   const { providerId, dialect, reasoning } = mapping;
   const place = (...inside: string[]): Place => placeOf(layer, ...path, ...inside);
   if (!providers.has(providerId) && layer.reading === main) {
-    findings.errorOfName(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers.keys()) ?? 'add it to `providers`');
+    findings.errorOfName(
+      place('providerId'),
+      `no provider is called "${providerId}"`,
+      didYouMean(providerId, providers.keys()) ?? 'add it to `providers`',
+    );
   }
-  // a plugin that is missing in the list would be a fault of dozens of mappings of the catalogue, and hide the faults of the config file itself
+  // a plugin that is missing in the list would be a fault of dozens of
+  // mappings of the catalogue, and hide the faults of the config file itself
   const isTold = layer.reading !== main && (!providers.has(providerId) || absentDialects.has(dialect ?? ''));
   if (dialect !== undefined && !isTold && !isKnownDialect(dialect, known)) {
     if (known.unlisted.has(`dialects/${dialect}`)) absentDialects.add(dialect);
@@ -202,16 +249,26 @@ function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [Mappi
   }
   const { efforts = null, auto_effort: auto = null, max_tokens: budget = false } = typeof reasoning === 'boolean' ? {} : reasoning;
   if (budget && !takesBudget(mapping, layer.value.id, { providers, known })) {
-    findings.refuse(place('reasoning', 'max_tokens'), `the dialect "${dialect ?? providers.get(providerId)}" has no field for a budget of this model, so budgets of callers are dropped`, 'remove it');
+    findings.refuse(
+      place('reasoning', 'max_tokens'),
+      `the dialect "${dialect ?? providers.get(providerId)}" has no field for a budget of this model, so budgets of callers are dropped`,
+      'remove it',
+    );
   }
   if (efforts !== null && auto !== null && !efforts.includes(auto)) {
-    findings.error(place('reasoning', 'auto_effort'), `"${auto}" is not one of its efforts, ${efforts.join(', ')}`, didYouMean(auto, efforts));
+    findings.error(
+      place('reasoning', 'auto_effort'),
+      `"${auto}" is not one of its efforts, ${efforts.join(', ')}`,
+      didYouMean(auto, efforts),
+    );
   }
 }
 
 function checkDates(entry: Layer<ModelBlock>, findings: Findings): void {
   for (const field of ['deprecated_at', 'deactivated_at'] as const) {
     const date = entry.value[field];
-    if (date !== undefined && date !== null && momentOf(date) === null) findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');
+    if (date !== undefined && date !== null && momentOf(date) === null) {
+      findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');
+    }
   }
 }

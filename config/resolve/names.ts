@@ -38,15 +38,27 @@ export function resolveNames({ models, absent, policies }: Named, findings: Find
       else if (owner === entry.id) findings.error(place, `"${alias}" is in the list twice`, 'leave one of them out');
       else if (owner !== undefined) findings.error(place, `"${alias}" is also an alias of the model "${owner}"`, 'leave one of them out');
       else {
-        if (alias.includes('*')) findings.warn(place, `"${alias}" is one name, and its * stands for no other names`, 'write each name without a *');
+        if (alias.includes('*')) {
+          findings.warn(place, `"${alias}" is one name, and its * stands for no other names`, 'write each name without a *');
+        }
         aliases.set(alias, entry.id);
       }
     });
   }
   const withCandidates = [...policies.values()].filter(hasCandidates);
   for (const entry of withCandidates) {
-    const what = ids.has(entry.id) ? 'the id of a model' : aliases.has(entry.id) ? `an alias of the model "${aliases.get(entry.id) ?? ''}"` : null;
-    if (what !== null) findings.error(keyOf(entry), `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`, 'rename the policy, or leave `candidates` out');
+    const what = ids.has(entry.id)
+      ? 'the id of a model'
+      : aliases.has(entry.id)
+        ? `an alias of the model "${aliases.get(entry.id) ?? ''}"`
+        : null;
+    if (what !== null) {
+      findings.error(
+        keyOf(entry),
+        `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`,
+        'rename the policy, or leave `candidates` out',
+      );
+    }
   }
   return { ids, aliases, absent, policies: new Set(withCandidates.map(({ id }) => id)) };
 }

@@ -65,7 +65,9 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
     try {
       const plugin = await loader.loadPlugin(use, folder);
       const other = places.get(plugin.name);
-      if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${lineOf(other.source, other.path)}`);
+      if (other !== undefined) {
+        findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${lineOf(other.source, other.path)}`);
+      }
       places.set(plugin.name, place);
       named.push({ use, plugin });
       reportSpokenTwice(plugin, place, { speakers, findings });
@@ -77,15 +79,28 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       findings.error(place, (thrown as Error).message);
     }
   }
-  const absent = wanted.filter(({ use }) => isPath(use)).map(({ use }) => resolve(folder, use)).filter((file) => !existsSync(file));
+  const absent = wanted
+    .filter(({ use }) => isPath(use))
+    .map(({ use }) => resolve(folder, use))
+    .filter((file) => !existsSync(file));
   return { loaded, entries, named, isComplete, absent };
 }
 
 /** Reports a dialect that two plugins have, or answer for: it would depend on the order of the plugins which of them a provider gets. */
-function reportSpokenTwice({ name, dialects = [], serves = [] }: AnyPlugin, place: Place, { speakers, findings }: { speakers: Map<string, string>; findings: Findings }): void {
+function reportSpokenTwice(
+  { name, dialects = [], serves = [] }: AnyPlugin,
+  place: Place,
+  { speakers, findings }: { speakers: Map<string, string>; findings: Findings },
+): void {
   for (const dialect of [...dialects.map((one) => one.name), ...serves]) {
     const other = speakers.get(dialect) ?? name;
-    if (other !== name) findings.error(place, `${name} has the dialect "${dialect}", and ${other} has it too`, 'give it another name, or leave one of the two plugins out');
+    if (other !== name) {
+      findings.error(
+        place,
+        `${name} has the dialect "${dialect}", and ${other} has it too`,
+        'give it another name, or leave one of the two plugins out',
+      );
+    }
     speakers.set(dialect, other);
   }
 }
@@ -110,6 +125,8 @@ function placeText({ source, path }: Place): string {
 /** A copy of a value in which each expanded scalar has its text from before the expansion. */
 function asWritten(value: unknown, path: Path, reading: Reading): unknown {
   if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], reading));
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asWritten(item, [...path, key], reading)]));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asWritten(item, [...path, key], reading)]));
+  }
   return reading.expansion.unexpanded(path) ?? value;
 }

@@ -21,10 +21,19 @@ export function checkPrices(entry: Layer<ModelBlock>, findings: Findings): void 
   const check = (block: PricingBlock | undefined, path: Path): void => {
     for (const [inside, price] of prices(block ?? {})) {
       const pico = parseDollars(price);
-      if (pico === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
-      else if (pico >= dearest && tokenPrices.has(inside.at(-1))) findings.warn(placeOf(entry, ...path, ...inside), `"${price}" dollars for one token is more than any model costs`, `for ${price} dollars a million tokens write "${formatDollars(pico / million)}"`);
+      if (pico === undefined) {
+        findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
+      } else if (pico >= dearest && tokenPrices.has(inside.at(-1))) {
+        findings.warn(
+          placeOf(entry, ...path, ...inside),
+          `"${price}" dollars for one token is more than any model costs`,
+          `for ${price} dollars a million tokens write "${formatDollars(pico / million)}"`,
+        );
+      }
     }
-    if (typeof block === 'object' && block.peak !== undefined && block.tiers !== undefined) findings.error(placeOf(entry, ...path, 'peak'), 'prices by the hour cannot stand beside `tiers`', 'leave out one of the two');
+    if (typeof block === 'object' && block.peak !== undefined && block.tiers !== undefined) {
+      findings.error(placeOf(entry, ...path, 'peak'), 'prices by the hour cannot stand beside `tiers`', 'leave out one of the two');
+    }
   };
   check(pricing, ['pricing']);
   for (const [mapping, path] of mappingsIn(entry.value)) check(mapping.pricing, [...path, 'pricing']);
@@ -34,7 +43,11 @@ export function checkPrices(entry: Layer<ModelBlock>, findings: Findings): void 
 export function askForPrice(entry: Entry<WholeModel>, findings: Findings): void {
   const { free, pricing, providers } = entry.value;
   if (free || isPriced(pricing) || providers.every((mapping) => isPriced(mapping.pricing))) return;
-  findings.warn(placeOf(entry, 'id'), `the model "${entry.id}" has no price, so the cost of its requests is unknown`, 'write `pricing`, `pricing: unknown`, or `free: true`');
+  findings.warn(
+    placeOf(entry, 'id'),
+    `the model "${entry.id}" has no price, so the cost of its requests is unknown`,
+    'write `pricing`, `pricing: unknown`, or `free: true`',
+  );
 }
 
 const isPriced = (block: PricingBlock | undefined): boolean => block === 'unknown' || prices(block ?? {}).length > 0;
@@ -43,8 +56,14 @@ const isPriced = (block: PricingBlock | undefined): boolean => block === 'unknow
 function prices(block: PricingBlock): [Path, string][] {
   if (typeof block === 'string') return [];
   return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
-    if (Array.isArray(price)) return price.flatMap((tier, at) => Object.entries(tier).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, at, inside], each]] : [])));
+    if (Array.isArray(price)) {
+      return price.flatMap((tier, at) =>
+        Object.entries(tier).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, at, inside], each]] : [])),
+      );
+    }
     if (typeof price === 'string') return [[[name], price]];
-    return Object.entries(price ?? {}).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, inside], each]] : []));
+    return Object.entries(price ?? {}).flatMap(([inside, each]): [Path, string][] =>
+      typeof each === 'string' ? [[[name, inside], each]] : [],
+    );
   });
 }

@@ -7,7 +7,10 @@ import type { RedisBlock } from '../../schemas/redis.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
-/** Resolves the block of the main file. Null: there is none, or its address has not passed the schema. An address that is no Redis URL is reported to `findings`. */
+/**
+ * Resolves the block of the main file. Null: there is none, or its address has not
+ * passed the schema. An address that is no Redis URL is reported to `findings`.
+ */
 export function resolveRedis(main: Reading, findings: Findings): Redis | null {
   const block = main.value['redis'] as RedisBlock | undefined;
   if (!isFields(block) || typeof block.url !== 'string' || !findings.isSound({ source: main.source, path: ['redis', 'url'] })) return null;

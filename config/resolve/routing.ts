@@ -52,7 +52,12 @@ function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
     sticky: sticky === false ? null : sticky,
     hedgeMs: hedgeMs === false ? null : hedgeMs,
     cache: block.cache ?? fallback.cache,
-    timeouts: { connect: own.connect ?? timeouts.connect, firstByte: own.first_byte ?? timeouts.firstByte, idle: own.idle ?? timeouts.idle, total: own.total ?? timeouts.total },
+    timeouts: {
+      connect: own.connect ?? timeouts.connect,
+      firstByte: own.first_byte ?? timeouts.firstByte,
+      idle: own.idle ?? timeouts.idle,
+      total: own.total ?? timeouts.total,
+    },
   };
 }
 
@@ -60,7 +65,10 @@ type WrittenChoice = NonNullable<PolicyBlock['candidates']>[number];
 
 const nameOf = (choice: WrittenChoice): string => (typeof choice === 'string' ? choice : choice.model);
 const isAbsent = (name: string): string => `no declared provider serves "${name}", so it is left out`;
-const resolveChoice = (choice: WrittenChoice): ModelChoice => ({ model: nameOf(choice), weight: typeof choice === 'string' ? 1 : (choice.weight ?? 1) });
+const resolveChoice = (choice: WrittenChoice): ModelChoice => ({
+  model: nameOf(choice),
+  weight: typeof choice === 'string' ? 1 : (choice.weight ?? 1),
+});
 
 /** What to write in place of a name that no model has as its id. */
 function hintFor(name: string, { ids, aliases, policies }: Names): string | null {
@@ -76,23 +84,37 @@ function checkPolicy(entry: Entry<PolicyBlock>, names: Names, findings: Findings
   const { candidates, fallbacks = [], rules = [] } = entry.value;
   if (candidates === undefined && absent.has(entry.id)) findings.warn(keyOf(entry), isAbsent(entry.id));
   else if (candidates === undefined && !ids.has(entry.id)) {
-    findings.errorOfName(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id, names) ?? 'name a model, or add `candidates`');
+    findings.errorOfName(
+      keyOf(entry),
+      `no model has the id "${entry.id}"`,
+      hintFor(entry.id, names) ?? 'name a model, or add `candidates`',
+    );
   }
   const check = (choices: readonly WrittenChoice[], ...path: Path): void => {
     choices.forEach((choice, index) => {
       const name = nameOf(choice);
       const place = placeOf(entry, ...path, index, ...(typeof choice === 'string' ? [] : ['model']));
-      if (choices.findIndex((other) => nameOf(other) === name) < index) findings.error(place, `"${name}" is in the list twice`, 'leave one of them out');
+      if (choices.findIndex((other) => nameOf(other) === name) < index) {
+        findings.error(place, `"${name}" is in the list twice`, 'leave one of them out');
+      }
       if (absent.has(name)) findings.warn(place, isAbsent(name));
       else if (!ids.has(name)) findings.errorOfName(place, `no model has the id "${name}"`, hintFor(name, names));
     });
-    if (choices.length > 0 && choices.every((choice) => absent.has(nameOf(choice)))) findings.errorOfName(placeOf(entry, ...path), 'none of these models is served here', 'name another one, or declare a provider that serves one of them');
+    if (choices.length > 0 && choices.every((choice) => absent.has(nameOf(choice)))) {
+      findings.errorOfName(
+        placeOf(entry, ...path),
+        'none of these models is served here',
+        'name another one, or declare a provider that serves one of them',
+      );
+    }
   };
   check(candidates ?? [], 'candidates');
   check(fallbacks, 'fallbacks');
   const before = candidates?.map(nameOf) ?? [entry.id];
   fallbacks.forEach((choice, index) => {
-    if (before.includes(nameOf(choice))) findings.error(placeOf(entry, 'fallbacks', index), `"${nameOf(choice)}" is asked before the fallbacks already`, 'leave it out');
+    if (before.includes(nameOf(choice))) {
+      findings.error(placeOf(entry, 'fallbacks', index), `"${nameOf(choice)}" is asked before the fallbacks already`, 'leave it out');
+    }
   });
   rules.forEach((rule, index) => check(rule.candidates, 'rules', index, 'candidates'));
 }

@@ -1,4 +1,7 @@
-/** Resolves `server.tls`: reads the certificate and its key. Both files belong to the config, so a renewed certificate is a change of the config. */
+/**
+ * Resolves `server.tls`: reads the certificate and its key. Both files
+ * belong to the config, so a renewed certificate is a change of the config.
+ */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -21,7 +24,11 @@ export function resolveTls({ value, source }: Reading, files: string[], findings
     try {
       return readFileSync(file, 'utf8');
     } catch (error) {
-      findings.error({ source, path: ['server', 'tls', name] }, `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, 'write the path of a PEM file, relative to this file');
+      findings.error(
+        { source, path: ['server', 'tls', name] },
+        `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+        'write the path of a PEM file, relative to this file',
+      );
       return null;
     }
   };
@@ -46,11 +53,35 @@ interface Fault {
 
 /** The fault of the certificate and its key; null: none. */
 function faultOf({ cert, key }: { readonly cert: string; readonly key: string }): Fault | null {
-  if (codeOf(() => new X509Certificate(cert)) !== null) return { name: 'cert', text: 'is no certificate in PEM', fix: 'name the file with the whole chain, which begins with -----BEGIN CERTIFICATE-----' };
-  if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(key)) return { name: 'key', text: 'has a passphrase, which the gateway does not know', fix: 'write a file without one: openssl pkey -in KEY -out NEW' };
-  if (codeOf(() => createPrivateKey(key)) !== null) return { name: 'key', text: 'is no key in PEM', fix: 'name the file with the key, which begins with -----BEGIN PRIVATE KEY----- or the like' };
+  if (codeOf(() => new X509Certificate(cert)) !== null) {
+    return {
+      name: 'cert',
+      text: 'is no certificate in PEM',
+      fix: 'name the file with the whole chain, which begins with -----BEGIN CERTIFICATE-----',
+    };
+  }
+  if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(key)) {
+    return {
+      name: 'key',
+      text: 'has a passphrase, which the gateway does not know',
+      fix: 'write a file without one: openssl pkey -in KEY -out NEW',
+    };
+  }
+  if (codeOf(() => createPrivateKey(key)) !== null) {
+    return {
+      name: 'key',
+      text: 'is no key in PEM',
+      fix: 'name the file with the key, which begins with -----BEGIN PRIVATE KEY----- or the like',
+    };
+  }
   const code = codeOf(() => createSecureContext({ cert, key }));
-  return code === null ? null : { name: 'cert', text: `does not go with server.tls.key (${code})`, fix: 'name the file with the whole chain, its own certificate first, and the key that it was issued for' };
+  return code === null
+    ? null
+    : {
+        name: 'cert',
+        text: `does not go with server.tls.key (${code})`,
+        fix: 'name the file with the whole chain, its own certificate first, and the key that it was issued for',
+      };
 }
 
 /** The code of the error that a function throws; null: it throws none. */
@@ -65,8 +96,9 @@ function codeOf(run: () => unknown): string | null {
 
 function warnOfDates({ validFrom, validTo }: X509Certificate, warn: (text: string, fix: string) => void): void {
   const [beginsAt, endsAt] = [Date.parse(validFrom), Date.parse(validTo)];
-  if (beginsAt > Date.now()) warn(`the certificate is not valid before ${day(beginsAt)}`, 'name one that is valid now, or set the clock of this machine');
-  else if (endsAt < Date.now()) warn(`the certificate has expired on ${day(endsAt)}`, renew);
+  if (beginsAt > Date.now()) {
+    warn(`the certificate is not valid before ${day(beginsAt)}`, 'name one that is valid now, or set the clock of this machine');
+  } else if (endsAt < Date.now()) warn(`the certificate has expired on ${day(endsAt)}`, renew);
   else if (endsAt - Date.now() <= warnBeforeMs) warn(`the certificate expires on ${day(endsAt)}`, renew);
 }
 

@@ -33,7 +33,8 @@ const readers: readonly Reader[] = [
 
 /** @param listed names of all plugins. Of each setting the first place is shown. */
 export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, findings: Findings): void {
-  const warn = (place: Place, nothing: string, plugin: string): void => findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
+  const warn = (place: Place, nothing: string, plugin: string): void =>
+    findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
   for (const { plugin, setting, nothing } of readers) {
     const place = listed.has(plugin) ? undefined : placeOf(setting, settings);
     if (place !== undefined) warn(place, nothing, plugin);
@@ -46,7 +47,8 @@ type Blocks = Readonly<Partial<Record<Reader['setting'], unknown>>>;
 
 /** The first place that uses the setting: a block of its own, the default policy, a policy or a key. */
 function placeOf(setting: Reader['setting'], { main, policies, keys }: Settings): Place | undefined {
-  const isUsed = (block: Blocks): boolean => (Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false);
+  const isUsed = (block: Blocks): boolean =>
+    Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false;
   const inMain = (...path: Path): Place => ({ source: main.source, path, at: 'key' });
   if (main.value[setting] !== undefined) return inMain(setting);
   const { default: usual } = (main.value['routing'] ?? {}) as { readonly default?: DefaultPolicyBlock };

@@ -21,7 +21,8 @@ export function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject
 const isChoice = ({ keyword }: ErrorObject): boolean => keyword === 'anyOf' || keyword === 'oneOf';
 
 /** Identifies one schema applied to one value: errors with the same text here are about the same pair. */
-const schemaAtValue = ({ instancePath, schemaPath }: ErrorObject): string => `${instancePath} ${schemaPath.slice(0, schemaPath.lastIndexOf('/'))}`;
+const schemaAtValue = ({ instancePath, schemaPath }: ErrorObject): string =>
+  `${instancePath} ${schemaPath.slice(0, schemaPath.lastIndexOf('/'))}`;
 
 const missingKey = (error: ErrorObject): string => (error.params as { missingProperty: string }).missingProperty;
 
@@ -34,11 +35,14 @@ function meantKey(error: ErrorObject): string {
 
 /** No branch of `choice` (an `anyOf` or `oneOf` error) fitted: keeps the errors of the likeliest branch, or else the choice's own error. */
 function withLikeliestBranch(errors: readonly ErrorObject[], choice: ErrorObject): ErrorObject[] {
-  const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean => schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
+  const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean =>
+    schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
   const inside = errors.filter(isInside);
   const likeliest = likeliestBranch(inside, choice);
   const kept = errors.filter((error) => (inside.includes(error) ? likeliest.includes(error) : error !== choice || likeliest.length === 0));
-  return kept.map((error) => (likeliest.includes(error) && error.instancePath === choice.instancePath ? describedBy(choice, error) : error));
+  return kept.map((error) =>
+    likeliest.includes(error) && error.instancePath === choice.instancePath ? describedBy(choice, error) : error,
+  );
 }
 
 /** The error with the description of its choice where its branch has none. */
@@ -50,7 +54,8 @@ function describedBy(choice: ErrorObject, error: ErrorObject): ErrorObject {
 /** The errors of the only branch that takes this type of value; an empty list where no branch takes it, or several do. */
 function likeliestBranch(inside: readonly ErrorObject[], choice: ErrorObject): ErrorObject[] {
   const branches = Map.groupBy(inside, ({ schemaPath }) => schemaPath.slice(choice.schemaPath.length + 1).split('/')[0]);
-  const isOfOtherKind = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'const' || (keyword === 'type' && instancePath === choice.instancePath);
+  const isOfOtherKind = ({ keyword, instancePath }: ErrorObject): boolean =>
+    keyword === 'const' || (keyword === 'type' && instancePath === choice.instancePath);
   const claiming = [...branches.values()].filter((branch) => !branch.some(isOfOtherKind));
   return claiming.length === 1 ? (claiming[0] ?? []) : [];
 }

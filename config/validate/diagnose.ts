@@ -46,23 +46,37 @@ export function diagnose(errors: readonly ErrorObject[], origin: Origin): Diagno
 const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) => Sentence>> = {
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
-    if (error.instancePath === '' && keysOfOthers.has(key)) return { message: 'is a key of another gateway', hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`, key };
+    if (error.instancePath === '' && keysOfOthers.has(key)) {
+      return {
+        message: 'is a key of another gateway',
+        hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`,
+        key,
+      };
+    }
     return { message: 'unknown key', hint: lowerCaseKey(error, key) ?? keyHint(key, siblings(error)), key };
   },
   required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),
   type(error, origin) {
     const wanted = [param(error, 'type') as string | string[]].flat();
-    return { message: `expected ${wanted.map((type) => typeWords[type] ?? type).join(' or ')}, got ${got(error, origin)}`, hint: typeHint(error, origin, wanted) };
+    return {
+      message: `expected ${wanted.map((type) => typeWords[type] ?? type).join(' or ')}, got ${got(error, origin)}`,
+      hint: typeHint(error, origin, wanted),
+    };
   },
   enum(error, origin) {
     const allowed = (param(error, 'allowedValues') as unknown[]).map(String);
     // the other forms that a choice allows are in its description
     const others = /\/(?:anyOf|oneOf)\/\d+\/enum$/.test(error.schemaPath) ? wantedText(error) : null;
-    return { message: `${quoted(error, origin)} is not one of ${allowed.join(', ')}`, hint: didYouMean(String(error.data), allowed) ?? others };
+    return {
+      message: `${quoted(error, origin)} is not one of ${allowed.join(', ')}`,
+      hint: didYouMean(String(error.data), allowed) ?? others,
+    };
   },
   const: (error) => ({ message: `expected ${JSON.stringify(param(error, 'allowedValue'))}` }),
   pattern(error, origin) {
-    if (error.propertyName !== undefined) return { message: `"${error.propertyName}" is not a valid name here`, hint: wantedText(error), key: error.propertyName };
+    if (error.propertyName !== undefined) {
+      return { message: `"${error.propertyName}" is not a valid name here`, hint: wantedText(error), key: error.propertyName };
+    }
     return { message: `${quoted(error, origin)} is not valid here`, hint: lowerCaseHint(error, origin) ?? wantedText(error) };
   },
   discriminator(error) {
@@ -70,9 +84,17 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
     const value = param(error, 'tagValue');
     const allowed = branchTags(error, tag);
     if (value === undefined) return { message: `needs "${tag}"`, hint: `one of ${allowed.join(', ')}` };
-    return { message: `${tag} ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`, hint: didYouMean(textParam(error, 'tagValue'), allowed) };
+    return {
+      message: `${tag} ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`,
+      hint: didYouMean(textParam(error, 'tagValue'), allowed),
+    };
   },
-  minLength: (error, origin) => ({ message: textParam(error, 'limit') === '1' ? 'must not be empty' : `${quoted(error, origin)} is too short, at least ${limitOf(error, 'character', 'characters')}` }),
+  minLength: (error, origin) => ({
+    message:
+      textParam(error, 'limit') === '1'
+        ? 'must not be empty'
+        : `${quoted(error, origin)} is too short, at least ${limitOf(error, 'character', 'characters')}`,
+  }),
   maxLength: (error, origin) => ({ message: `${quoted(error, origin)} is too long, at most ${limitOf(error, 'character', 'characters')}` }),
   minProperties: (error) => ({ message: `needs at least ${limitOf(error, 'key', 'keys')}`, hint: wantedText(error) }),
   minItems: (error) => ({ message: `needs at least ${limitOf(error, 'entry', 'entries')}` }),
@@ -98,10 +120,19 @@ function lowerCaseKey(error: ErrorObject, key: string): string | null {
   return isValid ? `write it in lower case: "${key.toLowerCase()}"` : null;
 }
 
-/** What an unknown key was probably meant to be: `rpm` means `requests_per_minute`, and `port:4000` in a flow map is a key without a value. */
+/**
+ * What an unknown key was probably meant to be: `rpm` means `requests_per_minute`, and `port:4000` in a flow map is a key without a value.
+ */
 function keyHint(key: string, known: readonly string[]): string | null {
   if (/[^:]:./.test(key) && known.includes(key.slice(0, key.indexOf(':')))) return 'write a space after the colon';
-  const whole = known.find((name) => name.includes('_') && name.split('_').map((word) => word.charAt(0)).join('') === key);
+  const whole = known.find(
+    (name) =>
+      name.includes('_') &&
+      name
+        .split('_')
+        .map((word) => word.charAt(0))
+        .join('') === key,
+  );
   return whole === undefined ? didYouMean(key, known) : `did you mean "${whole}"?`;
 }
 
@@ -117,7 +148,8 @@ const typeWords: Readonly<Record<string, string>> = { object: 'map', array: 'lis
 
 const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
 const textParam = (error: ErrorObject, name: string): string => String(param(error, name));
-const limitOf = (error: ErrorObject, one: string, many: string): string => `${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? one : many}`;
+const limitOf = (error: ErrorObject, one: string, many: string): string =>
+  `${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? one : many}`;
 
 interface SchemaPart {
   readonly description?: string;
@@ -141,7 +173,10 @@ function wantedText(error: ErrorObject): string | null {
   return description === undefined ? null : `expected: ${description}`;
 }
 
-/** The value as the file writes it, numbers with all their digits. A secret, and a value from the environment or another file, is not quoted. */
+/**
+ * The value as the file writes it, numbers with all their digits. A
+ * secret, and a value from the environment or another file, is not quoted.
+ */
 function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): string {
   const path = pathOf(error);
   const written = expansion.unexpanded(path);
@@ -153,7 +188,12 @@ function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): stri
 const literal = (error: ErrorObject, source: Source, path: Path): string => literalAt(source, path) ?? String(error.data);
 
 /** `1e-6` → `0.000001`, the form that a price takes. */
-const withoutExponent = (text: string): string => (/^\d[\d.]*e-\d+$/i.test(text) ? Number(text).toFixed(12).replace(/\.?0+$/, '') : text);
+const withoutExponent = (text: string): string =>
+  /^\d[\d.]*e-\d+$/i.test(text)
+    ? Number(text)
+        .toFixed(12)
+        .replace(/\.?0+$/, '')
+    : text;
 
 function got(error: ErrorObject, origin: Origin): string {
   const { data } = error;
@@ -179,12 +219,16 @@ function millisecondsOf(text: string): number | null {
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
   const data: unknown = error.data;
   const path = pathOf(error);
-  if (typeof data === 'object' && source.text.startsWith('{{', source.find(path).value?.[0])) return 'this template was not filled in; a variable of the environment is written as ${NAME}';
+  if (typeof data === 'object' && source.text.startsWith('{{', source.find(path).value?.[0])) {
+    return 'this template was not filled in; a variable of the environment is written as ${NAME}';
+  }
   if (typeof data === 'object' && wanted.includes('array')) return 'begin each entry with "- "';
   if (Array.isArray(data) && wanted.includes('object')) return 'a map has lines of the form "name: value", without "- "';
   if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:(?!\/\/)\S/.test(data)) return 'write a space after the colon';
   const { required = [] } = schemaOf(error);
-  if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
+  if (typeof data === 'string' && wanted.includes('object') && required.length > 0) {
+    return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
+  }
   if (expansion.unexpanded(path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') {
     const text = withoutExponent(literal(error, source, path));

@@ -62,20 +62,30 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   // a provider whose variable is not set is off, and that causes no fault
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
   const isConverted = (fault: Fault): boolean =>
-    (fault.keyword === 'type' || fault.keyword === 'const') && expansion.unexpanded(pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
+    (fault.keyword === 'type' || fault.keyword === 'const') &&
+    expansion.unexpanded(pathOf(fault)) !== null &&
+    convert(value, pathOf(fault).slice(base.length), fault);
   if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
   const validate = explains();
   validate(value);
   const isReported = (path: Path): boolean => !findings.isSound({ source, path }) || isMissing(path);
   const unreported = (validate.errors ?? []).filter((error) => !isReported(pathOf(error)) || typeof error.data === 'object');
-  for (const { path, at, message, hint } of diagnose(unreported, { pathOf, source, expansion })) findings.error({ source, path, at }, message, hint);
+  for (const { path, at, message, hint } of diagnose(unreported, { pathOf, source, expansion })) {
+    findings.error({ source, path, at }, message, hint);
+  }
 }
 
-/** Converts text that came from a variable to the type that the schema wants: `4000` to a number, `true` to a boolean. Returns whether it did. */
+/**
+ * Converts text that came from a variable to the type that the schema
+ * wants: `4000` to a number, `true` to a boolean. Returns whether it did.
+ */
 function convert(root: unknown, path: Path, { params }: Fault): boolean {
   const { type = [], allowedValue } = params as { type?: string | string[]; allowedValue?: unknown };
   const wanted = [typeof allowedValue === 'boolean' ? 'boolean' : type].flat();
-  const holder = path.slice(0, -1).reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], root) as Record<string, unknown>;
+  const holder = path.slice(0, -1).reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], root) as Record<
+    string,
+    unknown
+  >;
   const last = path.at(-1);
   if (last === undefined) return false;
   const text = String(holder[last]);

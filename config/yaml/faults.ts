@@ -15,16 +15,25 @@ const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
   [/must start at the same column|insufficiently indented|^Sequence item without/, 'begin it in the column of its neighbours'],
   [/^Block scalar header/, 'put a value that begins with > or | in quotes'],
   [/^Invalid escape/, 'write \\\\ for a backslash, or use single quotes'],
-  [/^Unresolved tag|^Plain value cannot start|[Aa]lias|^Unexpected|^Anchor|^A node can have/, 'put a value that begins with a special character, such as * or !, in quotes'],
+  [
+    /^Unresolved tag|^Plain value cannot start|[Aa]lias|^Unexpected|^Anchor|^A node can have/,
+    'put a value that begins with a special character, such as * or !, in quotes',
+  ],
 ];
 
 const unclosed = /^Missing closing ["']quote/;
 
-/** The place of a fault. For a quote that is not closed, the reader reports where the text ended, which may be the end of the file; this is where the quote begins. */
+/**
+ * The place of a fault. For a quote that is not closed, the reader reports where
+ * the text ended, which may be the end of the file; this is where the quote begins.
+ */
 export function rangeOf({ message, pos }: Pick<YAMLError, 'message' | 'pos'>, document: Document): Range {
   if (!unclosed.test(message)) return pos;
   let begin = pos[0];
-  yaml().visit(document, { Scalar: (_, { type, range }) => void (type?.startsWith('QUOTE_') === true && range && range[0] < pos[0] && range[2] >= pos[0] && (begin = range[0])) });
+  yaml().visit(document, {
+    Scalar: (_, { type, range }) =>
+      void (type?.startsWith('QUOTE_') === true && range && range[0] < pos[0] && range[2] >= pos[0] && (begin = range[0])),
+  });
   return [begin, begin + 1];
 }
 
@@ -32,8 +41,12 @@ export function rangeOf({ message, pos }: Pick<YAMLError, 'message' | 'pos'>, do
 export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): { readonly message: string; readonly fix: string | null } {
   if (code === 'DUPLICATE_KEY') return { message: 'this key is in the same map twice', fix: 'remove one of them' };
   if (code === 'MULTIPLE_DOCS') return { message: 'not valid YAML: a second document begins here', fix: 'remove the line ---' };
-  if (unclosed.test(message)) return { message: 'not valid YAML: this quote is not closed', fix: 'end the text with the quote that it begins with' };
-  if (message.startsWith('Maximum call stack')) return { message: 'not valid YAML: the values from here on are nested too deeply', fix: 'a { or [ may be written too often' };
+  if (unclosed.test(message)) {
+    return { message: 'not valid YAML: this quote is not closed', fix: 'end the text with the quote that it begins with' };
+  }
+  if (message.startsWith('Maximum call stack')) {
+    return { message: 'not valid YAML: the values from here on are nested too deeply', fix: 'a { or [ may be written too often' };
+  }
   return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
 }
 
@@ -50,7 +63,13 @@ const strangeLines = /^(?:(?<mark>(?:<{7}|\|{7}|={7}|>{7})(?=[ \r]|$).*)| *(?<bl
 export const faultyLines = (text: string): readonly Fault[] =>
   Array.from(text.matchAll(strangeLines), ({ 0: { length }, index, groups }) => {
     const range: Range = [index, index + length];
-    if (groups?.['mark'] !== undefined) return { range, message: 'not valid YAML: this line is a mark of a merge that is not finished', fix: 'keep one of the two versions, and remove the marks' };
+    if (groups?.['mark'] !== undefined) {
+      return {
+        range,
+        message: 'not valid YAML: this line is a mark of a merge that is not finished',
+        fix: 'keep one of the two versions, and remove the marks',
+      };
+    }
     const code = (groups?.['blank'] ?? '').charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
     return { range, message: `not valid YAML: this line begins with another character than a space, U+${code}`, fix: 'write spaces' };
   });
@@ -59,12 +78,20 @@ export const faultyLines = (text: string): readonly Fault[] =>
 export function brokenAliases(document: Document): readonly Fault[] {
   const { isMap, isSeq, visit } = yaml();
   const broken: Fault[] = [];
-  const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
+  const add = ({ range }: Node, message: string, fix: string): void =>
+    void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
   visit(document, {
     Alias(_, alias: Alias, ancestors) {
       const value = targetOf(document, alias);
-      if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it names, or put a text that begins with * in quotes');
-      else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
+      if (value === undefined) {
+        add(
+          alias,
+          'this alias has no anchor above it',
+          'write & and the same name before the value that it names, or put a text that begins with * in quotes',
+        );
+      } else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) {
+        add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
+      }
     },
   });
   return broken;
@@ -75,7 +102,13 @@ export function endlessAliases(document: Document): readonly Fault[] {
   const endless: Fault[] = [];
   yaml().visit(document, {
     Alias(_, alias: Alias, ancestors) {
-      if (alias.range && ancestors.includes(targetOf(document, alias) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias is inside the value that it names', fix: 'write the value out' });
+      if (alias.range && ancestors.includes(targetOf(document, alias) as Node)) {
+        endless.push({
+          range: [alias.range[0], alias.range[1]],
+          message: 'not valid YAML: this alias is inside the value that it names',
+          fix: 'write the value out',
+        });
+      }
     },
   });
   return endless;

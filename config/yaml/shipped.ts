@@ -13,7 +13,11 @@ export const hashOfText = (text: string): string => sha256(text).slice(0, 16);
 /** The values by the hash of their text; empty where the file is missing or cannot be read: then each text is read as YAML. */
 function readKnown(file: string): ReadonlyMap<string, string> {
   try {
-    return new Map(readFileSync(file, 'utf8').split('\n').map((line) => [line.slice(0, 16), line.slice(17)]));
+    return new Map(
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .map((line) => [line.slice(0, 16), line.slice(17)]),
+    );
   } catch {
     return new Map();
   }
@@ -29,7 +33,10 @@ function parsed(json: string): Record<string, unknown> | null {
   }
 }
 
-/** Gives the values of a text, new at each call. Null: the text is not a file of the shipped catalogue, or somebody has changed it. @param file of `npm run generate` */
+/**
+ * Gives the values of a text, new at each call. Null: the text is not a file of the shipped catalogue, or somebody has changed it.
+ * @param file of `npm run generate`
+ */
 export function createShippedReader(file: string): (text: string) => Record<string, unknown> | null {
   let known: ReadonlyMap<string, string> | null = null;
   return (text) => {

@@ -14,9 +14,13 @@ export interface Running {
 }
 
 /** The gateways that serve with this config on this machine. */
-export const allRunning = ({ config, file }: Running): RunningProcess[] => runningWith(config.server.dataDir).filter((one) => one.config === file);
+export const allRunning = ({ config, file }: Running): RunningProcess[] =>
+  runningWith(config.server.dataDir).filter((one) => one.config === file);
 
-/** The gateway to ask; null: none runs. Each gateway knows only its own targets and limits, so where several run, the output names the one that is asked. */
+/**
+ * The gateway to ask; null: none runs. Each gateway knows only its own targets
+ * and limits, so where several run, the output names the one that is asked.
+ */
 export function runningOf(running: Running, say: Output['say']): RunningProcess | null {
   const all = allRunning(running);
   const [first, ...others] = all.map(({ url, pid }) => `${url} (process ${pid})`);
@@ -48,13 +52,22 @@ export interface Askable {
 
 /** Throws an Exit: code 5 where the gateway does not answer, another code where it refuses. */
 export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
-  const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
+  const headers = {
+    ...(init.headers as Record<string, string> | undefined),
+    ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }),
+  };
   const waiting = new AbortController();
   const late = setTimeout(() => waiting.abort(new Error(`it has said nothing for ${patienceMs / 1000} s`)), patienceMs);
   const signal = init.signal ? AbortSignal.any([init.signal, waiting.signal]) : waiting.signal;
-  const response = await fetchRunning(url + path, { ...init, headers, signal }).catch((cause: unknown) => {
-    throw new Exit(5, `The gateway at ${url} (process ${pid}) does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
-  }).finally(() => clearTimeout(late));
+  const response = await fetchRunning(url + path, { ...init, headers, signal })
+    .catch((cause: unknown) => {
+      throw new Exit(
+        5,
+        `The gateway at ${url} (process ${pid}) does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`,
+        { cause },
+      );
+    })
+    .finally(() => clearTimeout(late));
   if (response.ok) return response;
   const said = ((await response.json().catch(() => null)) as { error?: { message?: string; code?: string } } | null)?.error;
   throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
@@ -64,4 +77,8 @@ export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: As
 const lifeSignMs = 5000;
 
 /** Whether anything answers at the address of a gateway. */
-export const isAnswering = (url: string): Promise<boolean> => fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(lifeSignMs) }).then(() => true, () => false);
+export const isAnswering = (url: string): Promise<boolean> =>
+  fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(lifeSignMs) }).then(
+    () => true,
+    () => false,
+  );

@@ -32,7 +32,10 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
     row('config', `${relative(process.cwd(), file) || file}   (watching)`),
     row('providers', providersOf(config)),
     row('models', `${config.models.length} (${reasoning} with reasoning)   gateway models`),
-    row('keys', config.keys.length > 0 ? String(config.keys.length) : config.server.isGuarded ? 'none in the config' : 'none: open to this machine'),
+    row(
+      'keys',
+      config.keys.length > 0 ? String(config.keys.length) : config.server.isGuarded ? 'none in the config' : 'none: open to this machine',
+    ),
     row('admin key', adminKeyOf(config)),
     row('plugins', config.plugins.map(({ use }) => use).join(', ')),
     '',
@@ -75,11 +78,15 @@ function networkOf(url: string): string {
   const [, protocol = '', host = '', port = ''] = /^(\w+:)\/\/(.*):(\d+)$/.exec(url) ?? [];
   if (isLoopback(host)) return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
   if (host !== '0.0.0.0' && host !== '[::]') return `${url}/v1`;
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, family }) => !internal && family === 'IPv4');
   return addresses.map(({ address }) => `${protocol}//${address}:${port}/v1`).join(', ');
 }
 
 /** Writes the providers that are off to the process log, where the banner is not printed. */
 export function reportOff({ providers }: Config, logger: Logger): void {
-  for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
+  for (const { id, missing } of providers.values()) {
+    if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
+  }
 }

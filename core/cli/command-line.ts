@@ -33,7 +33,10 @@ export function parseCommandLine([first = 'start', ...others]: readonly string[]
 }
 
 /** The command that the first words name, and the arguments that follow. Null: none of these commands. */
-export function findCommand<C extends CommandSpec>(args: readonly string[], commands: readonly C[]): { readonly command: C; readonly rest: readonly string[] } | null {
+export function findCommand<C extends CommandSpec>(
+  args: readonly string[],
+  commands: readonly C[],
+): { readonly command: C; readonly rest: readonly string[] } | null {
   for (const length of [2, 1]) {
     const name = args.slice(0, length).join(' ');
     const command = commands.find((candidate) => candidate.name === name);
@@ -43,17 +46,22 @@ export function findCommand<C extends CommandSpec>(args: readonly string[], comm
 }
 
 /** The commands of two words that begin with this word: `db status` and `db migrate` for `db`. */
-export const groupOf = <C extends CommandSpec>(word: string, commands: readonly C[]): C[] => commands.filter(({ name }) => name.startsWith(`${word} `));
+export const groupOf = <C extends CommandSpec>(word: string, commands: readonly C[]): C[] =>
+  commands.filter(({ name }) => name.startsWith(`${word} `));
 
 /** Whether the second argument asks for the list of a group: `gateway db`, `gateway db --help`, `gateway db --config FILE`. */
-export const asksForList = (second: string | undefined): boolean => second === undefined || /^(?:-h|--help|-c|--config(?:=.*)?)$/s.test(second);
+export const asksForList = (second: string | undefined): boolean =>
+  second === undefined || /^(?:-h|--help|-c|--config(?:=.*)?)$/s.test(second);
 
 /** The fault of a command line that names none of these commands. */
 export function unknownCommand(args: readonly string[], commands: readonly CommandSpec[]): UsageError {
   const [first = '', second = ''] = args;
   const group = groupOf(first, commands);
   if (group.length === 0) return new UsageError(`unknown command "${first}".${nearCommand(first, commands)} See gateway --help`);
-  const hint = didYouMean(second, group.map(({ name }) => name.slice(first.length + 1)));
+  const hint = didYouMean(
+    second,
+    group.map(({ name }) => name.slice(first.length + 1)),
+  );
   return new UsageError(`unknown command "${first} ${second}".${hint} There is ${group.map(({ name }) => `gateway ${name}`).join(', ')}`);
 }
 
@@ -62,7 +70,11 @@ export function unknownCommand(args: readonly string[], commands: readonly Comma
  * so that the second one may be misspelt.
  * @param all the commands of all plugins that ship. @param listed those that the config has
  */
-export function unlistedCommand<C extends CommandSpec>(args: readonly string[], all: readonly C[], listed: readonly CommandSpec[]): { readonly words: string; readonly command: C } | null {
+export function unlistedCommand<C extends CommandSpec>(
+  args: readonly string[],
+  all: readonly C[],
+  listed: readonly CommandSpec[],
+): { readonly words: string; readonly command: C } | null {
   const [first = ''] = args;
   const isInGroup = groupOf(first, listed).length > 0;
   const exact = findCommand(args, all)?.command;
@@ -72,11 +84,17 @@ export function unlistedCommand<C extends CommandSpec>(args: readonly string[], 
 }
 
 /** ` Did you mean "start"?`, or nothing. */
-export const nearCommand = (word: string, commands: readonly CommandSpec[]): string => didYouMean(word, new Set(commands.map(({ name }) => name.split(' ')[0] ?? name)));
+export const nearCommand = (word: string, commands: readonly CommandSpec[]): string =>
+  didYouMean(word, new Set(commands.map(({ name }) => name.split(' ')[0] ?? name)));
 
 /** The file that `--config` names, read before the command and its flags are known. */
 export function configFileOf(args: readonly string[]): string {
-  const { values } = parseArgs({ args: [...args], options: { config: { type: 'string', short: 'c' } }, strict: false, allowPositionals: true });
+  const { values } = parseArgs({
+    args: [...args],
+    options: { config: { type: 'string', short: 'c' } },
+    strict: false,
+    allowPositionals: true,
+  });
   const { config = null } = values;
   if (config !== null && typeof config !== 'string') throw new UsageError('--config needs the name of a file');
   return configFile(config);
@@ -93,19 +111,37 @@ export function parseArguments(command: CommandSpec, args: readonly string[]): A
   const options = optionsOf(flags);
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
-    if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${name}${coreCommands.some((one) => one.name === token.value) ? `. The command comes before its options: gateway ${token.value} …` : ''}`);
-    if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
-    if (token.kind === 'option' && token.inlineValue === false && /^-./s.test(token.value)) throw new UsageError(`${token.rawName} needs a value, and "${token.value}" looks like an option. A value that begins with a dash is written as --${token.name}=${token.value}`);
+    if (token.kind === 'positional' && words === undefined) {
+      throw new UsageError(
+        `unexpected "${token.value}" after gateway ${name}${coreCommands.some((one) => one.name === token.value) ? `. The command comes before its options: gateway ${token.value} …` : ''}`,
+      );
+    }
+    if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) {
+      throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
+    }
+    if (token.kind === 'option' && token.inlineValue === false && /^-./s.test(token.value)) {
+      throw new UsageError(
+        `${token.rawName} needs a value, and "${token.value}" looks like an option. A value that begins with a dash is written as --${token.name}=${token.value}`,
+      );
+    }
   }
   const { values, positionals } = parseStrictly(args, options);
   for (const [flag, { range }] of Object.entries(flags)) if (range !== undefined) checkRange(flag, range, values[flag]);
   return { flags: flagValues(values), words: positionals };
 }
 
-const nearFlag = (name: string, flags: Readonly<Record<string, Flag>>): string => didYouMean(name, Object.keys(flags)).replaceAll('"', '').replace(/(mean|or) /g, '$1 --');
+const nearFlag = (name: string, flags: Readonly<Record<string, Flag>>): string =>
+  didYouMean(name, Object.keys(flags))
+    .replaceAll('"', '')
+    .replace(/(mean|or) /g, '$1 --');
 
 const optionsOf = (flags: Readonly<Record<string, Flag>>): ParseArgsOptionsConfig =>
-  Object.fromEntries(Object.entries(flags).map(([name, { type, short, multiple = false }]) => [name, { type, multiple, ...(short !== undefined && { short }) }]));
+  Object.fromEntries(
+    Object.entries(flags).map(([name, { type, short, multiple = false }]) => [
+      name,
+      { type, multiple, ...(short !== undefined && { short }) },
+    ]),
+  );
 
 type Values = ReturnType<typeof parseArgs>['values'];
 
@@ -119,7 +155,9 @@ function parseStrictly(args: readonly string[], options: ParseArgsOptionsConfig)
 
 function checkRange(flag: string, [least, most]: readonly [number, number], value: Values[string]): void {
   for (const text of textsOf(value)) {
-    if (!/^\d+$/.test(text) || Number(text) < least || Number(text) > most) throw new UsageError(`--${flag} must be a number from ${least} to ${most}, not "${text}"`);
+    if (!/^\d+$/.test(text) || Number(text) < least || Number(text) > most) {
+      throw new UsageError(`--${flag} must be a number from ${least} to ${most}, not "${text}"`);
+    }
   }
 }
 

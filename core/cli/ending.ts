@@ -50,7 +50,12 @@ class Ending {
     this.#signals++;
     this.#successor?.end();
     this.#tell(by);
-    void (this.#signals > 1 ? this.#parts.current().close().finally(() => process.exit(0)) : this.#stop());
+    void (this.#signals > 1
+      ? this.#parts
+          .current()
+          .close()
+          .finally(() => process.exit(0))
+      : this.#stop());
   }
 
   /** Says why the process goes on running, for someone who has pressed Ctrl-C and waits. */
@@ -58,7 +63,11 @@ class Ending {
     const { current, logger } = this.#parts;
     if (this.#signals > 1) return logger.warn('the gateway ends at once; its running requests break off', { by });
     const { lameDuckMs, drainMs } = current().config.server.limits;
-    logger.info('the gateway ends when its running requests have ended; a second signal ends it at once', { by, ...(lameDuckMs > 0 && { lameDuckMs }), drainMs });
+    logger.info('the gateway ends when its running requests have ended; a second signal ends it at once', {
+      by,
+      ...(lameDuckMs > 0 && { lameDuckMs }),
+      drainMs,
+    });
   }
 
   /** Starts a process that follows this one, and ends this one when it serves. */
@@ -91,7 +100,8 @@ class Ending {
 
   async #stop(): Promise<void> {
     const { current, listening } = this.#parts;
-    // a gateway that has handed over its port stays ready: a health check on an old connection asks about the port, which the next process serves
+    // a gateway that has handed over its port stays ready: a health check on
+    // an old connection asks about the port, which the next process serves
     if (!this.#isHandedOver) current().leave();
     await this.#leave(async (drainMs, former) => {
       const { lameDuckMs } = current().config.server.limits;

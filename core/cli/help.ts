@@ -5,7 +5,8 @@ import { sharedFlags } from './command-table.ts';
 type NamedFlag = readonly [name: string, flag: Flag];
 
 /** `-c, --config FILE`, or `    --limit N`. */
-const labelOf = ([name, { short, type, value = 'VALUE' }]: NamedFlag): string => `${short === undefined ? '    ' : `-${short}, `}--${name}${type === 'boolean' ? '' : ` ${value}`}`;
+const labelOf = ([name, { short, type, value = 'VALUE' }]: NamedFlag): string =>
+  `${short === undefined ? '    ' : `-${short}, `}--${name}${type === 'boolean' ? '' : ` ${value}`}`;
 
 function flagLines(flags: readonly NamedFlag[]): string[] {
   const width = Math.max(...flags.map((flag) => labelOf(flag).length));

@@ -14,15 +14,17 @@ export function createKey({ name: given, json }: NewKey, { print }: Pick<Output,
   const { key, id, hash } = createApiKey();
   const name = given ?? `key-${id}`;
   if (json) return print(`${JSON.stringify({ name, key, hash }, null, 2)}\n`);
-  return print([
-    key,
-    '',
-    'The key is shown only this once. The caller sends it as "Authorization: Bearer <key>". The config gets its hash:',
-    '',
-    'keys:',
-    // a JSON string is a YAML string too
-    `  - name: ${JSON.stringify(name)}`,
-    `    hash: ${hash}`,
-    '',
-  ].join('\n'));
+  return print(
+    [
+      key,
+      '',
+      'The key is shown only this once. The caller sends it as "Authorization: Bearer <key>". The config gets its hash:',
+      '',
+      'keys:',
+      // a JSON string is a YAML string too
+      `  - name: ${JSON.stringify(name)}`,
+      `    hash: ${hash}`,
+      '',
+    ].join('\n'),
+  );
 }

@@ -17,7 +17,8 @@ export function modelTable({ models, providers }: Config): string {
 }
 
 /** The price of the model, or else that of its first provider. */
-const priceOf = ({ pricing, providers }: Model, kind: 'prompt' | 'completion'): string | undefined => pricing[kind] ?? providers[0]?.pricing?.[kind];
+const priceOf = ({ pricing, providers }: Model, kind: 'prompt' | 'completion'): string | undefined =>
+  pricing[kind] ?? providers[0]?.pricing?.[kind];
 
 function perMillion(price: string | undefined): string {
   const pico = parseDollars(price ?? '');
@@ -25,4 +26,6 @@ function perMillion(price: string | undefined): string {
 }
 
 const abilities = ({ providers }: Model): string =>
-  (['reasoning', 'tools', 'vision'] as const).filter((ability) => providers.some((mapping) => mapping[ability] !== null && mapping[ability] !== false)).join(' ');
+  (['reasoning', 'tools', 'vision'] as const)
+    .filter((ability) => providers.some((mapping) => mapping[ability] !== null && mapping[ability] !== false))
+    .join(' ');

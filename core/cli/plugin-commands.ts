@@ -21,7 +21,11 @@ interface PluginCommand extends CommandSpec {
 /** All commands of these plugins, each with the flags that every command has. */
 export function commandsOf(plugins: readonly LoadedPlugin[]): PluginCommand[] {
   const owners = new Map(plugins.toReversed().map((loaded) => [loaded.plugin.name, loaded]));
-  return [...owners.values()].toReversed().flatMap((owner) => (owner.plugin.commands ?? []).map((command) => ({ ...command, flags: { ...command.flags, ...standardFlags }, command, owner })));
+  return [...owners.values()]
+    .toReversed()
+    .flatMap((owner) =>
+      (owner.plugin.commands ?? []).map((command) => ({ ...command, flags: { ...command.flags, ...standardFlags }, command, owner })),
+    );
 }
 
 const ownNames: readonly string[] = [...reservedWords, ...coreCommands.map(({ name }) => name)];
@@ -37,15 +41,27 @@ export function createCommandCheck(): (plugin: AnyPlugin) => void {
       const fault = faultOf(command);
       if (fault !== null) throw new Error(`${plugin.name} brings a command that cannot be used: ${fault}`);
       const own = ownNames.find((name) => clashes(name, command.name));
-      if (own !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", but "${own}" is a command of the gateway itself: give it another name`);
+      if (own !== undefined) {
+        throw new Error(
+          `${plugin.name} brings the command "${command.name}", but "${own}" is a command of the gateway itself: give it another name`,
+        );
+      }
       const other = [...known].find(([name, owner]) => owner !== plugin && name === command.name);
-      if (other !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", and ${other[1].name} brings "${other[0]}": leave one of the two plugins out`);
+      if (other !== undefined) {
+        throw new Error(
+          `${plugin.name} brings the command "${command.name}", and ${other[1].name} brings "${other[0]}": leave one of the two plugins out`,
+        );
+      }
     }
     for (const { name } of plugin.commands ?? []) known.set(name, plugin);
   };
 }
 
-/** Whether two names clash. The words after a command of the gateway itself are its arguments, so a plugin cannot add `start slowly`. Otherwise a command of one word and commands of two words that begin with it can exist together, and the longer name wins: `keys create` before `keys`. */
+/**
+ * Whether two names clash. The words after a command of the gateway itself are its arguments, so
+ * a plugin cannot add `start slowly`. Otherwise a command of one word and commands of two words
+ * that begin with it can exist together, and the longer name wins: `keys create` before `keys`.
+ */
 const clashes = (own: string, brought: string): boolean => own === brought || brought.startsWith(`${own} `);
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
@@ -80,7 +96,16 @@ interface RunParts {
 }
 
 /** Runs a command of a plugin, or prints its help; closes the log that it has opened. */
-export async function runPluginCommand({ command: found, args, config, plugins, output, askRunning, begin, start }: RunParts): Promise<void> {
+export async function runPluginCommand({
+  command: found,
+  args,
+  config,
+  plugins,
+  output,
+  askRunning,
+  begin,
+  start,
+}: RunParts): Promise<void> {
   const { command, owner } = found;
   const { flags, words } = parseArguments(found, args);
   if (flags.has('help')) return output.print(commandHelp(found));
@@ -92,10 +117,21 @@ export async function runPluginCommand({ command: found, args, config, plugins, 
     return gateway;
   };
   const json = flags.has('json');
-  // safety: many commands print texts of callers, such as metadata whose limits are counted. JSON does not escape every sequence that a terminal obeys
+  // safety: many commands print texts of callers, such as metadata whose limits
+  // are counted. JSON does not escape every sequence that a terminal obeys
   const print = json ? (text: string): void => output.print(printableJson(text)) : output.print;
   try {
-    await command.run({ ...output, print, flags, words, json, config, options: owner.options, openLog: async () => toOpenLog(await open()), askRunning });
+    await command.run({
+      ...output,
+      print,
+      flags,
+      words,
+      json,
+      config,
+      options: owner.options,
+      openLog: async () => toOpenLog(await open()),
+      askRunning,
+    });
   } catch (error) {
     throw exitOf(error, found);
   } finally {
@@ -109,5 +145,9 @@ const toOpenLog = ({ log, fetch }: RunningGateway) => ({ reader: log, fetch });
 function exitOf(error: unknown, { name, owner }: PluginCommand): Exit {
   if (error instanceof Exit) return error;
   if (GatewayError.is(error)) return new Exit(exitCodeOf(error.code), error.message, { cause: error });
-  return new Exit(70, `The plugin "${owner.plugin.name}" failed in gateway ${name}: ${error instanceof Error ? error.stack : String(error)}`, { cause: error });
+  return new Exit(
+    70,
+    `The plugin "${owner.plugin.name}" failed in gateway ${name}: ${error instanceof Error ? error.stack : String(error)}`,
+    { cause: error },
+  );
 }

@@ -28,7 +28,16 @@ import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createAskRunning } from './ask-running.ts';
 import { bannerOf, contentsOf, reportOff } from './banner.ts';
-import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand, unlistedCommand } from './command-line.ts';
+import {
+  asksForList,
+  configFileOf,
+  findCommand,
+  groupOf,
+  nearCommand,
+  parseCommandLine,
+  unknownCommand,
+  unlistedCommand,
+} from './command-line.ts';
 import { writeConfig } from './begin/init.ts';
 import { outlive } from './begin/mishaps.ts';
 import { configFile, homeOf, shippedConfig, shippedText } from './begin/shipped.ts';
@@ -91,7 +100,11 @@ function warn(warnings: Good['warnings']): void {
   if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
-const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>, peers: WorkerPeers | null = null, write = toStderr): Promise<RunningGateway> => startGateway({ config, plugins, write, states, peers });
+const build = (
+  { config, plugins }: Pick<Good, 'config' | 'plugins'>,
+  peers: WorkerPeers | null = null,
+  write = toStderr,
+): Promise<RunningGateway> => startGateway({ config, plugins, write, states, peers });
 
 const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => build(good).catch(exit);
 
@@ -112,9 +125,20 @@ function withAdminKey(read: Config): Config {
   }
 }
 
-/** Prints a new admin key. safety: it goes to the operator as plain text, and never into the process log. @param pages where one can sign in */
+/**
+ * Prints a new admin key.
+ * safety: it goes to the operator as plain text, and never into the process log.
+ * @param pages where one can sign in
+ */
 function tellAdminKey(url: string, pages: RunningGateway['pages']): void {
-  if (untold !== null) output.say(adminKeyText(untold, pages.map(({ path }) => url + path)));
+  if (untold !== null) {
+    output.say(
+      adminKeyText(
+        untold,
+        pages.map(({ path }) => url + path),
+      ),
+    );
+  }
   untold = null;
 }
 
@@ -126,7 +150,8 @@ let isServing = false;
 
 async function start(flags: FlagValues): Promise<void> {
   isServing = true;
-  // without a listener these signals would end the process while it starts. A config that changes meanwhile is read again in any case, and a worker leaves both signals to its parent
+  // without a listener these signals would end the process while it starts. A config that
+  // changes meanwhile is read again in any case, and a worker leaves both signals to its parent
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   const readAt = Date.now();
   const file = fileOf(flags);
@@ -134,7 +159,11 @@ async function start(flags: FlagValues): Promise<void> {
   const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
   const number = numberOfWorker();
   const starting: Starting = {
-    logger, places, unkeptKeys, withAdminKey, tellAdminKey,
+    logger,
+    places,
+    unkeptKeys,
+    withAdminKey,
+    tellAdminKey,
     async read(bound) {
       const loaded = await load(file, { overrides, ...(bound !== undefined && { bound }) });
       if (loaded.ok && number === null) warn(loaded.warnings);
@@ -148,7 +177,8 @@ async function start(flags: FlagValues): Promise<void> {
   if (file === shippedConfig) output.say(shippedText(config));
   const origin = originOf(config.server);
   const beginning = { read, readAt, inherited: origin.inherited };
-  const { current, listening, watching } = config.server.workers > 1 ? await serveWithWorkers(starting, beginning, toStderr) : await serveAlone(starting, beginning);
+  const { current, listening, watching } =
+    config.server.workers > 1 ? await serveWithWorkers(starting, beginning, toStderr) : await serveAlone(starting, beginning);
   const { url } = listening;
 
   const runningFile = new RunningFile(() => current().config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
@@ -157,7 +187,11 @@ async function start(flags: FlagValues): Promise<void> {
 
   const { pages } = current();
   const isText = process.stdout.isTTY && !flags.has('json');
-  process.stdout.write(isText ? bannerOf({ url, config, pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
+  process.stdout.write(
+    isText
+      ? bannerOf({ url, config, pages, file: resolve(file), startedInMs: performance.now() })
+      : `${JSON.stringify({ msg: 'listening', url, version })}\n`,
+  );
   if (!isText && file !== shippedConfig) reportOff(config, logger);
   tellAdminKey(url, pages);
   await tellReady();
@@ -173,12 +207,17 @@ async function check(flags: FlagValues): Promise<void> {
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const trial = await startGateway({ ...loaded, write: toStderr, isTrial: true }).catch(exit);
   await trial.close();
-  output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n${config.models.length + config.wildcards.length > 0 ? '' : 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n'}`);
+  output.print(
+    `${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n${config.models.length + config.wildcards.length > 0 ? '' : 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n'}`,
+  );
 }
 
 async function init(): Promise<void> {
   const { config } = await loadGood(shippedConfig);
-  writeConfig([...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])), output);
+  writeConfig(
+    [...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])),
+    output,
+  );
 }
 
 /** Prints the schema for a config with faults too, because editors need the schema to show the faults. */
@@ -189,12 +228,15 @@ async function schema(flags: FlagValues): Promise<void> {
 }
 
 /** All plugins that ship. */
-const loadShipped = async (): Promise<{ use: string; plugin: AnyPlugin }[]> => await Promise.all(shippedPlugins.map(async (use) => ({ use, plugin: await loadPlugin(use, import.meta.dirname) })));
+const loadShipped = async (): Promise<{ use: string; plugin: AnyPlugin }[]> =>
+  await Promise.all(shippedPlugins.map(async (use) => ({ use, plugin: await loadPlugin(use, import.meta.dirname) })));
 
 async function doctor(flags: FlagValues): Promise<void> {
   const file = fileOf(flags);
   const loaded = await load(file);
-  const read = loaded.ok ? { ...loaded, warnings: loaded.warnings.length === 0 ? '' : formatProblems(loaded.warnings, 'warning') } : { faults: formatProblems(loaded.problems) };
+  const read = loaded.ok
+    ? { ...loaded, warnings: loaded.warnings.length === 0 ? '' : formatProblems(loaded.warnings, 'warning') }
+    : { faults: formatProblems(loaded.problems) };
   await examine({ ...output, json: flags.has('json'), file: resolve(file), read, logger });
 }
 
@@ -212,14 +254,28 @@ async function restartRunning(flags: FlagValues): Promise<void> {
 async function route(flags: FlagValues, words: readonly string[]): Promise<void> {
   const file = fileOf(flags);
   const { config, plugins } = await loadGood(file);
-  await printRoute({ ...output, config: withKept(config), file: resolve(file), plugins, flags, words, start: (good) => build(good, null, onlyErrors).catch(exit) });
+  await printRoute({
+    ...output,
+    config: withKept(config),
+    file: resolve(file),
+    plugins,
+    flags,
+    words,
+    start: (good) => build(good, null, onlyErrors).catch(exit),
+  });
 }
 
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {
   start,
   init,
   // cost: its modules are loaded where somebody asks for them
-  import: async (flags, words) => (await import('../../config/import/command.ts')).importConfig({ ...output, words, out: flags.text('out'), catalogue: (await loadGood(shippedConfig)).config.models }),
+  import: async (flags, words) =>
+    (await import('../../config/import/command.ts')).importConfig({
+      ...output,
+      words,
+      out: flags.text('out'),
+      catalogue: (await loadGood(shippedConfig)).config.models,
+    }),
   restart: restartRunning,
   check,
   models,
@@ -236,7 +292,8 @@ async function printOverview(file: string): Promise<void> {
   else output.print(overview(coreCommands, unreadable(file)));
 }
 
-const unreadable = (file: string): string => `Plugins bring more commands. They are not listed here, because ${file} has faults; see gateway check${file === defaultConfigFile ? '' : ` --config ${file}`}`;
+const unreadable = (file: string): string =>
+  `Plugins bring more commands. They are not listed here, because ${file} has faults; see gateway check${file === defaultConfigFile ? '' : ` --config ${file}`}`;
 
 /** Runs a command that is not the gateway's own: the config is read first, and its plugins say which commands there are. */
 async function runFromPlugin(args: readonly string[]): Promise<void> {
@@ -246,12 +303,28 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   const commands = [...coreCommands, ...brought];
   const [first = '', second] = args;
   const group = groupOf(first, commands);
-  if (group.length > 0 && asksForList(second) && !brought.some(({ name }) => name === first)) return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
-  if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} A plugin may add it, which is known only once the config has no faults.`);
+  if (group.length > 0 && asksForList(second) && !brought.some(({ name }) => name === first)) {
+    return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
+  }
+  if (!loaded.ok) {
+    throw new Exit(
+      1,
+      `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} A plugin may add it, which is known only once the config has no faults.`,
+    );
+  }
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
   const config = withKept(loaded.config);
-  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: createAskRunning({ config, file: resolve(file) }, output.say), begin: () => warn(loaded.warnings), start: startOrExit });
+  await runPluginCommand({
+    command: found.command,
+    args: found.rest,
+    config,
+    plugins: loaded.plugins,
+    output,
+    askRunning: createAskRunning({ config, file: resolve(file) }, output.say),
+    begin: () => warn(loaded.warnings),
+    start: startOrExit,
+  });
 }
 
 function withKept(config: Config): Config {
@@ -266,7 +339,9 @@ function withKept(config: Config): Config {
 async function unknown(args: readonly string[], commands: readonly CommandSpec[], file: string): Promise<UsageError> {
   const shipped = await loadShipped();
   const found = unlistedCommand(args, commandsOf(shipped.map(({ plugin }) => ({ plugin, options: {} }))), commands);
-  return found === null ? unknownCommand(args, commands) : new UsageError(`"${found.words}" is a command of the plugin ${found.command.owner.plugin.name}, which ${file} does not list.`);
+  return found === null
+    ? unknownCommand(args, commands)
+    : new UsageError(`"${found.words}" is a command of the plugin ${found.command.owner.plugin.name}, which ${file} does not list.`);
 }
 
 async function main(given: readonly string[]): Promise<void> {

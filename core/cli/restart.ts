@@ -10,7 +10,10 @@ import type { RunningProcess } from './running-files.ts';
 export const restartSignal = 'SIGUSR2';
 /** How long the command waits: longer than a gateway waits for the next process. */
 const patienceMs = 70_000;
-/** After this time without news, the command checks that the gateway answers at all. With the time of that check the wait is half a minute, as for other commands. */
+/**
+ * After this time without news, the command checks that the gateway answers at all.
+ * With the time of that check the wait is half a minute, as for other commands.
+ */
 const silenceMs = 25_000;
 
 interface Asked {
@@ -23,12 +26,19 @@ interface Asked {
 
 type Patience = Readonly<Record<'silenceMs' | 'patienceMs', number>>;
 
-/** Resolves when the next process serves. Throws an Exit where there is none to restart (5), or with the code of the process that refuses to serve. */
+/**
+ * Resolves when the next process serves. Throws an Exit where there is none
+ * to restart (5), or with the code of the process that refuses to serve.
+ */
 export async function restart(asked: Asked, { print }: Output, patience: Patience = { silenceMs, patienceMs }): Promise<void> {
   const old = find(asked);
   signal(old);
   const next = await successorOf(old, asked.dataDir, patience);
-  if (next === null) return print(`another process serves at ${old.url}; process ${old.pid} takes no more connections and ends after its running requests\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`);
+  if (next === null) {
+    return print(
+      `another process serves at ${old.url}; process ${old.pid} takes no more connections and ends after its running requests\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`,
+    );
+  }
   print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends after its running requests\n`);
 }
 
@@ -36,8 +46,17 @@ function find({ dataDir, config, pid }: Asked): RunningProcess {
   const all = runningWith(dataDir).filter((one) => one.config === config);
   const found = pid === null ? all : all.filter((one) => one.pid === pid);
   const [first] = found;
-  if (first === undefined) throw new Exit(5, `There is no gateway to restart: none serves with ${config} and the data directory ${dataDir}${pid === null ? '' : ` as process ${pid}`}.`);
-  if (found.length > 1) throw new UsageError(`${found.length} gateways serve with ${config}. Say which one to restart: ${found.map((one) => `--pid ${one.pid} (${one.url})`).join(', ')}`);
+  if (first === undefined) {
+    throw new Exit(
+      5,
+      `There is no gateway to restart: none serves with ${config} and the data directory ${dataDir}${pid === null ? '' : ` as process ${pid}`}.`,
+    );
+  }
+  if (found.length > 1) {
+    throw new UsageError(
+      `${found.length} gateways serve with ${config}. Say which one to restart: ${found.map((one) => `--pid ${one.pid} (${one.url})`).join(', ')}`,
+    );
+  }
   return first;
 }
 
@@ -56,18 +75,31 @@ async function successorOf(old: RunningProcess, dataDir: string, patience: Patie
   for (let waited = 0; waited < patience.patienceMs; waited = performance.now() - begun) {
     await wait(50);
     const now = runningWith(dataDir).find(({ pid }) => pid === old.pid);
-    // safety: the next process is looked for after the old one, because the next one is listed before the old one is removed. In the other order both could be missed
+    // safety: the next process is looked for after the old one, because the next one
+    // is listed before the old one is removed. In the other order both could be missed
     const next = runningWith(dataDir).find(({ follows, config }) => follows === old.pid && config === old.config);
     if (next !== undefined && now === undefined) return next;
     const refused = now?.refused ?? null;
-    if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} keeps serving. ${refused.reason}`);
+    if (refused !== null && refused.count !== (old.refused?.count ?? 0)) {
+      throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} keeps serving. ${refused.reason}`);
+    }
     if (now === undefined && (await isAnswering(old.url))) return null;
-    if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other process has taken its place.`);
+    if (now === undefined) {
+      throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other process has taken its place.`);
+    }
     if (isKnownToAnswer || waited < patience.silenceMs) continue;
     isKnownToAnswer = await isAnswering(old.url);
-    if (!isKnownToAnswer) throw new Exit(5, `The gateway at ${old.url} does not answer, and process ${old.pid} does not report how its restart goes. ${remedy(old)}`);
+    if (!isKnownToAnswer) {
+      throw new Exit(
+        5,
+        `The gateway at ${old.url} does not answer, and process ${old.pid} does not report how its restart goes. ${remedy(old)}`,
+      );
+    }
   }
-  throw new Exit(5, `The gateway at ${old.url} did not report the result of its restart within ${patience.patienceMs / 1000} s; process ${old.pid} may still serve. ${remedy(old)}`);
+  throw new Exit(
+    5,
+    `The gateway at ${old.url} did not report the result of its restart within ${patience.patienceMs / 1000} s; process ${old.pid} may still serve. ${remedy(old)}`,
+  );
 }
 
 const remedy = ({ pid }: RunningProcess): string => `See its output; if it hangs, run kill -9 ${pid} and start it again.`;

@@ -1,4 +1,7 @@
-/** `gateway route`: where a request would go, and what it would cost. The gateway that runs answers; where none runs, one is started for this question. */
+/**
+ * `gateway route`: where a request would go, and what it would cost. The
+ * gateway that runs answers; where none runs, one is started for this question.
+ */
 import type { Config } from '../config.ts';
 import { createAdminKey } from '../api-key.ts';
 import { Exit, UsageError } from '../exit.ts';
@@ -32,28 +35,44 @@ function bodyOf({ flags, words }: RouteParts): string {
   if (words.length === 0) throw new UsageError('gateway route needs a prompt: gateway route --model auto "Why is the sky blue?"');
   const effort = flags.text('effort');
   const most = flags.number('max-tokens');
-  return JSON.stringify({ model: flags.text('model') ?? 'auto', messages: [{ role: 'user', content: words.join(' ') }], stream: flags.has('stream'), ...(effort !== null && { reasoning_effort: effort }), ...(most !== null && { max_tokens: most }) });
+  return JSON.stringify({
+    model: flags.text('model') ?? 'auto',
+    messages: [{ role: 'user', content: words.join(' ') }],
+    stream: flags.has('stream'),
+    ...(effort !== null && { reasoning_effort: effort }),
+    ...(most !== null && { max_tokens: most }),
+  });
 }
 
 async function ask(gateway: Askable, body: string, flags: FlagValues): Promise<Explanation> {
-  const headers = { 'content-type': 'application/json', 'x-dry-run': 'true', 'x-dry-run-key': flags.text('key') ?? '', ...metadataOf(flags) };
+  const headers = {
+    'content-type': 'application/json',
+    'x-dry-run': 'true',
+    'x-dry-run-key': flags.text('key') ?? '',
+    ...metadataOf(flags),
+  };
   const response = await askGateway(gateway, '/v1/chat/completions', { method: 'POST', body, headers });
   return (await response.json()) as Explanation;
 }
 
 function metadataOf(flags: FlagValues): Record<string, string> {
-  return Object.fromEntries(flags.all('meta').map((pair) => {
-    const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
-    if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
-    return [`x-gateway-${name}`, value];
-  }));
+  return Object.fromEntries(
+    flags.all('meta').map((pair) => {
+      const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
+      if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
+      return [`x-gateway-${name}`, value];
+    }),
+  );
 }
 
 /** Starts a gateway without its log on a port of its own, and asks it. */
 async function askOwn({ config, plugins, start, flags }: RouteParts, body: string): Promise<Explanation> {
   const adminKey = new Secret(createAdminKey());
   const own: Config = { ...config, server: { ...config.server, adminKey } };
-  const gateway = await start({ config: own, plugins: plugins.filter(({ plugin: { name, keepsLog } }) => keepsLog !== true && !name.startsWith('log/')) });
+  const gateway = await start({
+    config: own,
+    plugins: plugins.filter(({ plugin: { name, keepsLog } }) => keepsLog !== true && !name.startsWith('log/')),
+  });
   try {
     const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: config.server.limits, service: () => gateway });
     const explanation = await ask({ url, pid: process.pid, adminKey }, body, flags);
@@ -80,14 +99,20 @@ function textOf({ candidates, limits }: Explanation): string {
 /** A plugin may add limits of any shape, so the columns are the fields that some limit has. */
 function limitTable(limits: Explanation['limits']): string {
   const rows = limits.map((limit) => new Map<string, unknown>(Object.entries(limit)));
-  const names = Array.from(new Set(rows.flatMap((row) => [...row.keys()]))).filter((name) => rows.some((row) => (row.get(name) ?? null) !== null));
-  return tableOf(rows, names.map((name) => ({
-    title: name.toUpperCase(),
-    isNumber: rows.every((row) => !Number.isNaN(Number(row.get(name) ?? 0))),
-    read: (row) => cellOf(row.get(name) ?? ''),
-  })));
+  const names = Array.from(new Set(rows.flatMap((row) => [...row.keys()]))).filter((name) =>
+    rows.some((row) => (row.get(name) ?? null) !== null),
+  );
+  return tableOf(
+    rows,
+    names.map((name) => ({
+      title: name.toUpperCase(),
+      isNumber: rows.every((row) => !Number.isNaN(Number(row.get(name) ?? 0))),
+      read: (row) => cellOf(row.get(name) ?? ''),
+    })),
+  );
 }
 
 const cellOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 60) : (JSON.stringify(value) ?? ''));
 
-const whyOf = ({ standing, by, reason }: ExplainedCandidate): string => `${standing ? '' : 'ruled out: '}${reason ?? ''}${by === null ? '' : ` (${by})`}`;
+const whyOf = ({ standing, by, reason }: ExplainedCandidate): string =>
+  `${standing ? '' : 'ruled out: '}${reason ?? ''}${by === null ? '' : ` (${by})`}`;

@@ -1,4 +1,7 @@
-/** Which gateways serve with a data directory: each keeps `<data_dir>/running/<machine>-<process id>.json` as long as it takes new connections. */
+/**
+ * Which gateways serve with a data directory: each keeps
+ * `<data_dir>/running/<machine>-<process id>.json` as long as it takes new connections.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -39,7 +42,8 @@ function birthOf(pid: number): string | null {
     // the name of the program is in brackets and may hold spaces; the start time is the 20th value after it
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch {
-    // cost: where /proc exists, a process that is not in it has ended. Asking ps as well would add 50 ms to a start, for each file of a killed process
+    // cost: where /proc exists, a process that is not in it has ended. Asking
+    // ps as well would add 50 ms to a start, for each file of a killed process
     return existsSync('/proc/self/stat') ? null : birthByPs(pid);
   }
 }
@@ -47,7 +51,9 @@ function birthOf(pid: number): string | null {
 /** For systems without /proc. */
 function birthByPs(pid: number): string | null {
   try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || null;
+    return (
+      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || null
+    );
   } catch {
     return null;
   }
@@ -55,7 +61,10 @@ function birthByPs(pid: number): string | null {
 
 const isAlive = ({ pid, born }: RunningProcess): boolean => birthOf(pid) === born;
 
-/** How often the process checks its file: a disk may be full for a while, a reload may name another data directory, and somebody may delete the file. */
+/**
+ * How often the process checks its file: a disk may be full for a while, a
+ * reload may name another data directory, and somebody may delete the file.
+ */
 const lookMs = 2000;
 
 const fileIn = (dataDir: string): string => join(folderOf(dataDir), `${prefix}${process.pid}.json`);

@@ -35,7 +35,8 @@ export interface Origin {
   readonly noSuccessor: string | null;
 }
 
-const bySystemd = 'systemd watches this process, and would end its successor. Run systemctl restart; with a socket unit no connection is refused meanwhile.';
+const bySystemd =
+  'systemd watches this process, and would end its successor. Run systemctl restart; with a socket unit no connection is refused meanwhile.';
 const inContainer = 'this is the first process of a container, which ends with it. Start another container.';
 
 const isMe = (pid: string | undefined): boolean => pid === String(process.pid);
@@ -51,7 +52,12 @@ export function originOf(asked: Asked): Origin {
     return { inherited: null, follows: process.ppid, noSuccessor: null };
   }
   if (isMe(LISTEN_PID) && LISTEN_FDS !== undefined) {
-    if (LISTEN_FDS !== '1') throw new Exit(1, `systemd hands over ${LISTEN_FDS} sockets, and the gateway listens on one. Write one ListenStream= into the socket unit.`);
+    if (LISTEN_FDS !== '1') {
+      throw new Exit(
+        1,
+        `systemd hands over ${LISTEN_FDS} sockets, and the gateway listens on one. Write one ListenStream= into the socket unit.`,
+      );
+    }
     return { inherited: firstFd, follows: null, noSuccessor: bySystemd };
   }
   return { inherited: null, follows: null, noSuccessor: isMe(SYSTEMD_EXEC_PID) ? bySystemd : process.pid === 1 ? inContainer : null };
@@ -93,7 +99,10 @@ const refusal = (reason: string): Refusal => ({ ready: false, code: 1, reason })
 
 /** Starts the next process with the command line and the environment of this one. Throws where the system starts no process. */
 export function startSuccessor(asked: Asked, fd: number): Successor {
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', fd, 'ipc'], env: { ...process.env, [variable]: textOf(asked) } });
+  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: ['inherit', 'inherit', 'inherit', fd, 'ipc'],
+    env: { ...process.env, [variable]: textOf(asked) },
+  });
   const outcome = new Promise<Told>((resolve) => {
     const late = setTimeout(() => {
       child.kill('SIGKILL');
@@ -105,7 +114,9 @@ export function startSuccessor(asked: Asked, fd: number): Successor {
     };
     child.once('message', (told) => end(told as Told));
     child.once('error', (error) => end(refusal(`It could not be started: ${error.message}`)));
-    child.once('exit', (code, signal) => end(refusal(`It ended with ${signal ?? `the code ${code}`}; its messages are in the output of the running gateway.`)));
+    child.once('exit', (code, signal) =>
+      end(refusal(`It ended with ${signal ?? `the code ${code}`}; its messages are in the output of the running gateway.`)),
+    );
   });
   return { pid: child.pid, outcome, end: () => void child.kill() };
 }

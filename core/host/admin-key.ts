@@ -29,9 +29,11 @@ interface WithAdminKey {
 export const adminKeyFile = (dataDir: string): string => join(dataDir, 'admin-key');
 
 /** Whether the admin key is the one in the file. */
-export const usesKeptAdminKey = ({ server: { isGuarded, adminKey, adminOpen } }: Config): boolean => isGuarded && adminKey === null && !adminOpen;
+export const usesKeptAdminKey = ({ server: { isGuarded, adminKey, adminOpen } }: Config): boolean =>
+  isGuarded && adminKey === null && !adminOpen;
 
-const withKey = (config: Config, adminKey: Secret): Config => Object.freeze({ ...config, server: Object.freeze({ ...config.server, adminKey }) });
+const withKey = (config: Config, adminKey: Secret): Config =>
+  Object.freeze({ ...config, server: Object.freeze({ ...config.server, adminKey }) });
 
 /** Keys that could not be kept, by directory: a reload must not change them, and all workers must have the same. */
 export type UnkeptKeys = Map<string, Secret>;
@@ -64,7 +66,11 @@ function readKept(dataDir: string): Secret | null {
   } catch {
     return null;
   }
-  if (text.length < shortestKey) throw new Error(`${file} holds no admin key of ${shortestKey} characters or more. Delete the file, and the next start makes a key; or set server.admin_key.`);
+  if (text.length < shortestKey) {
+    throw new Error(
+      `${file} holds no admin key of ${shortestKey} characters or more. Delete the file, and the next start makes a key; or set server.admin_key.`,
+    );
+  }
   closeToOthers(file);
   return new Secret(text);
 }
@@ -92,7 +98,9 @@ function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   } catch (error) {
     const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const other = isTaken ? readKept(dataDir) : null;
-    return other === null ? { key, made: { key, file: null, reason: isTaken ? whyUnread(file) : (error as Error).message } } : { key: other, made: null };
+    return other === null
+      ? { key, made: { key, file: null, reason: isTaken ? whyUnread(file) : (error as Error).message } }
+      : { key: other, made: null };
   } finally {
     removePart(part);
   }
@@ -121,7 +129,10 @@ function removePart(part: string): void {
   }
 }
 
-/** What the operator reads when a key was made, as plain text: the process log never holds a key. `pages` are the addresses of pages for people. */
+/**
+ * What the operator reads when a key was made, as plain text: the process
+ * log never holds a key. `pages` are the addresses of pages for people.
+ */
 export function adminKeyText({ key, file, reason }: NewAdminKey, pages: readonly string[]): string {
   const lines = [
     '',

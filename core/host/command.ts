@@ -76,8 +76,9 @@ export interface CommandRun<Options = unknown> extends Output {
    */
   openLog(): Promise<OpenLog>;
   /**
-   * Asks the gateway that serves with this config on this machine, with its admin key. Where several serve, it asks one of them and names it. Throws an `Exit`: 5 where none serves or the answer takes longer than half a minute, 1 with
-   * the gateway's own words where it refuses.
+   * Asks the gateway that serves with this config on this machine, with its admin key. Where
+   * several serve, it asks one of them and names it. Throws an `Exit`: 5 where none serves or
+   * the answer takes longer than half a minute, 1 with the gateway's own words where it refuses.
    * @param path with its query: `/api/targets`
    */
   askRunning(path: string, init?: RequestInit): Promise<Response>;

@@ -1,4 +1,7 @@
-/** The HTTP endpoints that plugins add. An endpoint with a fault refuses the start, because the fault would otherwise show only later, or break other endpoints. */
+/**
+ * The HTTP endpoints that plugins add. An endpoint with a fault refuses the start,
+ * because the fault would otherwise show only later, or break other endpoints.
+ */
 import { H3 } from 'h3';
 import { GatewayError } from '../errors.ts';
 import { messageOf } from '../exit.ts';
@@ -18,7 +21,11 @@ export function createRoutes() {
     // the port serves only the endpoints that existed at the start
     if (isSealed) throw new Error(`the plugin "${route.plugin}" adds ${route.method} ${route.path} after the start; add it in apply()`);
     const other = routes.find((one) => one.method === route.method && shapeOf(one.path) === shapeOf(route.path));
-    if (other !== undefined) throw new Error(`${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`);
+    if (other !== undefined) {
+      throw new Error(
+        `${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`,
+      );
+    }
     checkPath(router, route);
     routes.push(route);
   };
@@ -42,9 +49,14 @@ export function createRoutes() {
   return { endpoints, doors, routesOf, seal };
 }
 
-const unusable = ({ method, path }: Pick<Route, 'method' | 'path'>, fault: string): Error => new Error(`the endpoint ${method} ${path} cannot be used: ${fault}`);
+const unusable = ({ method, path }: Pick<Route, 'method' | 'path'>, fault: string): Error =>
+  new Error(`the endpoint ${method} ${path} cannot be used: ${fault}`);
 
-/** Throws where the router does not accept the path. safety: otherwise the router would throw after all plugins have started, without the name of the plugin, and nothing would close what the plugins have opened. */
+/**
+ * Throws where the router does not accept the path.
+ * safety: otherwise the router would throw after all plugins have started, without
+ * the name of the plugin, and nothing would close what the plugins have opened.
+ */
 function checkPath(router: H3, { method, path }: Route): void {
   try {
     router.on(method, path, () => null);
@@ -56,7 +68,10 @@ function checkPath(router: H3, { method, path }: Route): void {
 /** The path without the names of its parameters. */
 const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
 
-const routeOf = (plugin: string, { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] }): Route => ({ plugin, method, path, auth, about });
+const routeOf = (
+  plugin: string,
+  { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] },
+): Route => ({ plugin, method, path, auth, about });
 
 const callers: ReadonlySet<unknown> = new Set(['key', 'admin', 'none']);
 
@@ -64,7 +79,9 @@ const callers: ReadonlySet<unknown> = new Set(['key', 'admin', 'none']);
 function faultOf({ auth = 'key', about, handle }: Endpoint): string | null {
   if (typeof handle !== 'function') return '`handle` must be a function';
   if (!callers.has(auth)) return '`auth` must be "key", "admin" or "none"';
-  if (about !== undefined && (typeof about?.summary !== 'string' || !isFields(about.answer))) return '`about` must have a `summary`, and an `answer` by media type';
+  if (about !== undefined && (typeof about?.summary !== 'string' || !isFields(about.answer))) {
+    return '`about` must have a `summary`, and an `answer` by media type';
+  }
   return null;
 }
 
@@ -76,27 +93,48 @@ const blaming = (plugin: string, endpoint: Endpoint): OwnedEndpoint => ({
     try {
       return sound(await endpoint.handle(request));
     } catch (cause) {
-      throw GatewayError.is(cause) ? cause : new GatewayError('plugin_error', `The plugin "${plugin}" failed to answer.`, { plugin, cause });
+      throw GatewayError.is(cause)
+        ? cause
+        : new GatewayError('plugin_error', `The plugin "${plugin}" failed to answer.`, { plugin, cause });
     }
   },
 });
 
-const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && isHeaderValue(String(value));
-const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
+const isHeader = (name: string, value: string | readonly string[] | undefined): boolean =>
+  typeof value !== 'object' && isHeaderName(name) && isHeaderValue(String(value));
+const isBody = (body: unknown): boolean =>
+  (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
-/** Whether the server writes this header. The length of a stream is known to its plugin alone. safety: with a second header of this kind, a proxy and the gateway disagree about where the next answer begins. */
-const isOfServer = (name: string, body: unknown): boolean => framingHeaders.has(name) && !(name === 'content-length' && body instanceof ReadableStream);
+/**
+ * Whether the server writes this header. The length of a stream is known to its plugin alone.
+ * safety: with a second header of this kind, a proxy and the gateway disagree about where the next answer begins.
+ */
+const isOfServer = (name: string, body: unknown): boolean =>
+  framingHeaders.has(name) && !(name === 'content-length' && body instanceof ReadableStream);
 
-/** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, where the plugin is no longer known. */
+/**
+ * The answer, with an empty text where it has no body.
+ * safety: an answer of another shape would fail later, in the server, where the plugin is no longer known.
+ */
 function sound(answer: Answer): Answer {
-  if (!isFields(answer) || answer instanceof Response) throw new TypeError(`the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`);
+  if (!isFields(answer) || answer instanceof Response) {
+    throw new TypeError(
+      `the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`,
+    );
+  }
   const { status = 200, headers = {}, body } = answer;
   // an iterable, such as a Map, has no properties of its own, so its headers would be lost
-  if (Symbol.iterator in (headers ?? {})) throw new TypeError('the endpoint answered with headers that are no plain object, { name: value }');
-  if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError(`the endpoint answered with the status ${String(status)}`);
+  if (Symbol.iterator in (headers ?? {})) {
+    throw new TypeError('the endpoint answered with headers that are no plain object, { name: value }');
+  }
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new TypeError(`the endpoint answered with the status ${String(status)}`);
+  }
   if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);
   const broken = Object.keys(headers ?? {}).find((name) => !isHeader(name, headers[name]));
-  if (broken !== undefined) throw new TypeError(`the endpoint answered with the header ${JSON.stringify(broken.slice(0, 100))}, which HTTP does not allow`);
+  if (broken !== undefined) {
+    throw new TypeError(`the endpoint answered with the header ${JSON.stringify(broken.slice(0, 100))}, which HTTP does not allow`);
+  }
   const written = Object.keys(headers ?? {}).find((name) => isOfServer(name.toLowerCase(), body));
   if (written !== undefined) throw new TypeError(`the endpoint answered with the header "${written}", which the gateway writes itself`);
   if (body instanceof ReadableStream && body.locked) throw new TypeError('the endpoint answered with a stream that is read already');

@@ -60,15 +60,27 @@ export interface RunningGateway extends Service {
 
 /**
  * Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down.
- * safety: a refusal before the `try` releases nothing, so the guard and the error codes, which may refuse, come before anything is kept or opened.
+ * safety: a refusal before the `try` releases nothing, so the guard and the
+ * error codes, which may refuse, come before anything is kept or opened.
  */
-export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null, isTrial = false }: GatewayParts): Promise<RunningGateway> {
+export async function startGateway({
+  config,
+  plugins,
+  write,
+  clock = Date.now,
+  fetch: fetcher = fetch,
+  states = new States(),
+  peers = null,
+  isTrial = false,
+}: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
   const errorCodes = errorCodesOf(plugins);
   const { endpoints, doors, routesOf, seal } = createRoutes();
-  const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+  const dialects = new Map<string, Dialect>(
+    plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]),
+  );
   const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
   const log = createLogAccess();
   const held = states.forGateway();
@@ -79,16 +91,35 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const redis = redisOf(config, kept, logger);
   const others = peers?.forGateway();
   let isLeaving = false;
-  const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; its counters stay as they were, and its gauges are left out', { plugin, error }));
+  const metrics = createMetricSources((plugin, error) =>
+    logger.error('a plugin could not read its metrics; its counters stay as they were, and its gauges are left out', { plugin, error }),
+  );
   const shared = {
     isLeaving: () => isLeaving,
     spentMs: () => watch.spentMs(),
-    errorCodes, log, dialects, config, clock, redis, signIns, keys: new CallerKeys(config.keys), fetch: fetcher,
+    errorCodes,
+    log,
+    dialects,
+    config,
+    clock,
+    redis,
+    signIns,
+    keys: new CallerKeys(config.keys),
+    fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
-    checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
+    checkHealth: async (report: HealthReport, query: HealthQuery) =>
+      await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
 
-  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), metrics: metrics.of(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
+  const gatewayOf = (plugin: string, own: Logger): Gateway => ({
+    ...shared,
+    hooks: tapsOf(hooks, plugin),
+    routes: routesOf(plugin),
+    metrics: metrics.of(plugin),
+    state: held.of(plugin),
+    peers: others?.of(plugin) ?? null,
+    logger: own,
+  });
   const closing = async (): Promise<void> => {
     const failed = (plugin: string, error: unknown): void => logger.error('a plugin failed to close', { plugin, error });
     await hooks.close.promise(gatewayOf('core/host', logger));
@@ -107,7 +138,9 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     if (!isTrial) await redis?.open();
     for (const { plugin, options, writtenAt } of ordered(plugins)) {
       watch.enter(plugin.name);
-      const teardown = blame({ plugin: plugin.name, writtenAt }, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
+      const teardown = blame({ plugin: plugin.name, writtenAt }, () =>
+        plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options),
+      );
       if (teardown !== undefined) teardowns.push({ plugin: plugin.name, run: teardown });
     }
     watch.seal();
@@ -118,16 +151,40 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints: seal(), doors, clock, inFlight, signIns, keys: shared.keys });
+  const service = createService({
+    config,
+    pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals },
+    endpoints: seal(),
+    doors,
+    clock,
+    inFlight,
+    signIns,
+    keys: shared.keys,
+  });
   let closed: Promise<void> | null = null;
-  return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), leave: () => void (isLeaving = true), close: () => (closed ??= closing()) };
+  return {
+    ...service,
+    config,
+    spentMs: shared.spentMs,
+    pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])),
+    log: log.reader(),
+    leave: () => void (isLeaving = true),
+    close: () => (closed ??= closing()),
+  };
 }
 
-/** The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection. */
-const redisOf = ({ redis }: Config, state: State, logger: Logger): RedisClient | null => (redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger)));
+/**
+ * The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection.
+ */
+const redisOf = ({ redis }: Config, state: State, logger: Logger): RedisClient | null =>
+  redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger));
 
 /** The report with the checks of the gateway itself. */
-async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight, redis }: { inFlight: InFlight; redis: RedisClient | null }): Promise<HealthReport> {
+async function ownChecks(
+  report: HealthReport,
+  { skip }: HealthQuery,
+  { inFlight, redis }: { inFlight: InFlight; redis: RedisClient | null },
+): Promise<HealthReport> {
   const checked = inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report;
   if (redis === null || skip.has('redis')) return checked;
   const check = await redis.health();
@@ -143,7 +200,9 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
   for (const { plugin } of plugins) {
     for (const { code } of plugin.errors ?? []) {
       const owner = owners.get(code);
-      if (owner !== undefined && owner !== plugin.name) throw new Error(`The plugins "${owner}" and "${plugin.name}" both declare the error code "${code}".`);
+      if (owner !== undefined && owner !== plugin.name) {
+        throw new Error(`The plugins "${owner}" and "${plugin.name}" both declare the error code "${code}".`);
+      }
       owners.set(code, plugin.name);
     }
   }
@@ -152,21 +211,37 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
 
 /** The fields that plugins declare. Throws where two plugins declare the same one with different kinds. */
 function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
-  const declared = plugins.flatMap(({ plugin }) => Object.entries(plugin.fields ?? {}).map(([field, { kind }]) => ({ field, kind, by: plugin.name })));
+  const declared = plugins.flatMap(({ plugin }) =>
+    Object.entries(plugin.fields ?? {}).map(([field, { kind }]) => ({ field, kind, by: plugin.name })),
+  );
   for (const { field, kind, by } of declared) {
     const other = declared.find((one) => one.field === field && one.kind !== kind);
-    if (other !== undefined) throw new Error(`The plugins "${by}" and "${other.by}" both declare the field "${field}", as ${kind} and as ${other.kind}.`);
+    if (other !== undefined) {
+      throw new Error(`The plugins "${by}" and "${other.by}" both declare the field "${field}", as ${kind} and as ${other.kind}.`);
+    }
   }
   return new Map(declared.map(({ field, kind }) => [field, kind]));
 }
 
 /** Warns where every request of a caller would be refused. `gateway check` says the second in its own words. */
-function warnOfDoors({ models, wildcards }: Config, { hasAuth, isTrial, logger }: { readonly hasAuth: boolean; readonly isTrial: boolean; readonly logger: Logger }): void {
-  if (!hasAuth) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
-  if (!isTrial && models.length + wildcards.length === 0) logger.warn('the config serves no model, so every request for a model is refused with 404; add models, or include: [model-gateway/config/catalogue/*.yaml]');
+function warnOfDoors(
+  { models, wildcards }: Config,
+  { hasAuth, isTrial, logger }: { readonly hasAuth: boolean; readonly isTrial: boolean; readonly logger: Logger },
+): void {
+  if (!hasAuth) {
+    logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
+  }
+  if (!isTrial && models.length + wildcards.length === 0) {
+    logger.warn(
+      'the config serves no model, so every request for a model is refused with 404; add models, or include: [model-gateway/config/catalogue/*.yaml]',
+    );
+  }
 }
 
-/** How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`. safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it. */
+/**
+ * How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`.
+ * safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it.
+ */
 const teardownMs = 10_000;
 
 /** Runs `apply` of a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
@@ -182,11 +257,16 @@ function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly wri
     result.catch(() => {});
     throw new Error(refusal('apply() must be synchronous; open things in the boot hook.'));
   }
-  if (result !== undefined && typeof result !== 'function') throw new Error(refusal('apply() may return a teardown, which is a function, or nothing.'));
+  if (result !== undefined && typeof result !== 'function') {
+    throw new Error(refusal('apply() may return a teardown, which is a function, or nothing.'));
+  }
   return result;
 }
 
-/** Throws the error of a plugin that failed at `boot`, with the plugin's name. The error's `exitCode`, where it has one, becomes that of the program. */
+/**
+ * Throws the error of a plugin that failed at `boot`, with the plugin's name.
+ * The error's `exitCode`, where it has one, becomes that of the program.
+ */
 function refuseBoot(thrown: unknown): never {
   if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
   const { cause } = thrown;
@@ -199,7 +279,9 @@ function ordered(plugins: readonly LoadedPlugin[]): LoadedPlugin[] {
   const waiting = [...plugins];
   const done: LoadedPlugin[] = [];
   while (waiting.length > 0) {
-    const free = waiting.findIndex(({ plugin }) => !plugin.after?.some((name) => waiting.some((other) => other.plugin.name === name && other.plugin !== plugin)));
+    const free = waiting.findIndex(
+      ({ plugin }) => !plugin.after?.some((name) => waiting.some((other) => other.plugin.name === name && other.plugin !== plugin)),
+    );
     if (free < 0) throw new Error(`These plugins wait for each other: ${waiting.map(({ plugin }) => plugin.name).join(', ')}.`);
     done.push(...waiting.splice(free, 1));
   }

@@ -12,7 +12,12 @@ type Texts = LRUCache<string, string>;
 /** The memory of an entry besides its text and its key: its places in the tables of the LRU list. */
 const bytesPerEntry = 200;
 
-const textsWithin = ({ maxBytes, ttlSeconds }: Bounds): Texts => new LRUCache({ maxSize: maxBytes, sizeCalculation: (text, key) => 2 * (text.length + key.length) + bytesPerEntry, ttl: ttlSeconds * 1000 });
+const textsWithin = ({ maxBytes, ttlSeconds }: Bounds): Texts =>
+  new LRUCache({
+    maxSize: maxBytes,
+    sizeCalculation: (text, key) => 2 * (text.length + key.length) + bytesPerEntry,
+    ttl: ttlSeconds * 1000,
+  });
 
 /**
  * Texts that one process keeps by key, for a plugin's `state`: they outlive a reload of the config. They are bounded in bytes and in
@@ -32,7 +37,10 @@ export class KeptTexts {
     return this.#texts.calculatedSize;
   }
 
-  /** The texts under the bounds of one gateway. The bounds apply from its first use of the texts, so a gateway that does not start changes nothing. */
+  /**
+   * The texts under the bounds of one gateway. The bounds apply from its
+   * first use of the texts, so a gateway that does not start changes nothing.
+   */
   within(bounds: Bounds): () => Pick<Texts, 'get' | 'peek' | 'set'> {
     let isUsed = false;
     return () => {

@@ -25,7 +25,8 @@ const unfinished = Symbol('unfinished');
 /**
  * `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`.
  * @param places gets the file of each plugin that does not ship
- * @param patienceMs safety: Node waits without a limit for the top-level await of a file. Where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
+ * @param patienceMs safety: Node waits without a limit for the top-level await of a file. Where
+ * nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
  */
 export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_000) {
   const folder = fileURLToPath(root);
@@ -37,12 +38,18 @@ export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_0
     const { href } = pathToFileURL(file);
     const failed = failures.get(href) ?? 0;
     // Node keeps what a file threw or exported: at the same address that comes again, also when the file is mended
-    const module = await within(import(failed === 0 ? href : `${href}?${failed}`) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
-      failures.set(href, failed + 1);
-      const place = cause instanceof SyntaxError ? await placeOf(cause, lastImported() ?? file) : '';
-      throw new Error(`cannot be loaded: ${place}${reasonOf(cause)}${place === '' ? mistakeAt(cause) : ''}`, { cause });
-    });
-    if (module === unfinished) throw new Error(`cannot be loaded: its file did not finish loading within ${patienceMs / 1000} s. A top-level \`await\` waits for something; open things in the boot hook`);
+    const module = await within(import(failed === 0 ? href : `${href}?${failed}`) as Promise<object>, patienceMs, unfinished).catch(
+      async (cause: unknown) => {
+        failures.set(href, failed + 1);
+        const place = cause instanceof SyntaxError ? await placeOf(cause, lastImported() ?? file) : '';
+        throw new Error(`cannot be loaded: ${place}${reasonOf(cause)}${place === '' ? mistakeAt(cause) : ''}`, { cause });
+      },
+    );
+    if (module === unfinished) {
+      throw new Error(
+        `cannot be loaded: its file did not finish loading within ${patienceMs / 1000} s. A top-level \`await\` waits for something; open things in the boot hook`,
+      );
+    }
     const plugin = (module as { default?: unknown }).default;
     const fault = 'module.exports' in module ? isCommonJs : faultOf(plugin);
     if (fault !== null) {
@@ -92,22 +99,36 @@ function packageFile(use: string, baseDir: string): string | null {
 
 const runs = promisify(execFile);
 
-/** The place of a syntax error: `file:line: `. @param file that was imported last, so the fault is in it, or Node says itself where it is */
+/**
+ * The place of a syntax error: `file:line: `.
+ * @param file that was imported last, so the fault is in it, or Node says itself where it is
+ */
 async function placeOf({ stack }: SyntaxError, file: string): Promise<string> {
-  // Node puts the place of a TypeScript fault, or of an import of a name that is not exported, first in the stack; for a JavaScript fault only `node --check` prints the place
-  const said = firstLine.test(stack ?? '') ? stack : await runs(process.execPath, ['--check', file]).then(() => '', ({ stderr }: { stderr?: string }) => stderr);
+  // Node puts the place of a TypeScript fault, or of an import of a name that is not
+  // exported, first in the stack; for a JavaScript fault only `node --check` prints the place
+  const said = firstLine.test(stack ?? '')
+    ? stack
+    : await runs(process.execPath, ['--check', file]).then(
+        () => '',
+        ({ stderr }: { stderr?: string }) => stderr,
+      );
   const [, path, line] = firstLine.exec(said ?? '') ?? [];
   return path === undefined ? '' : `${path}:${line}: `;
 }
 
 const firstLine = /^(?:file:\/\/)?(\/.*):(\d+)\n/;
 
-const isCommonJs = 'it is CommonJS. Write `export default` in place of `module.exports`, and `import` in place of `require`; let the name of the file end with .mjs, or write "type": "module" into the package.json of its folder';
+const isCommonJs =
+  'it is CommonJS. Write `export default` in place of `module.exports`, and `import` in place of `require`; let the name of the file end with .mjs, or write "type": "module" into the package.json of its folder';
 
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
-  if (cause.message.includes('outside a module')) return `${cause.message}. Write "type": "module" into the package.json of its folder, or let the name of the file end with .mjs`;
-  if ((cause as NodeJS.ErrnoException).code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') return 'Node runs no TypeScript below node_modules. The package must be published as JavaScript';
+  if (cause.message.includes('outside a module')) {
+    return `${cause.message}. Write "type": "module" into the package.json of its folder, or let the name of the file end with .mjs`;
+  }
+  if ((cause as NodeJS.ErrnoException).code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') {
+    return 'Node runs no TypeScript below node_modules. The package must be published as JavaScript';
+  }
   return cause.message + absentHint(cause.message);
 }
 
@@ -116,7 +137,9 @@ function absentHint(message: string): string {
   const [, name] = /^Cannot find package '((?:@[^/']+\/)?[^./'@][^/']*)/.exec(message) ?? [];
   if (name !== undefined) return `. Install it in the folder of that file: npm install ${name}`;
   const [, path = ''] = /^(?:Cannot find module|Directory import) '(\/[^']+)'/.exec(message) ?? [];
-  const meant = [`${path}.ts`, `${path}.js`, `${path}/index.ts`, path.replace(/\.([cm]?)js$/, '.$1ts')].find((file) => path !== '' && file !== path && existsSync(file));
+  const meant = [`${path}.ts`, `${path}.js`, `${path}/index.ts`, path.replace(/\.([cm]?)js$/, '.$1ts')].find(
+    (file) => path !== '' && file !== path && existsSync(file),
+  );
   return meant === undefined ? '' : `. An import names the whole file: ${meant}`;
 }
 
@@ -126,7 +149,9 @@ const isPackageName = (use: string): boolean => use.startsWith('@') || !use.incl
 function notInstalled(use: string, baseDir: string, folder: string): string {
   // safety: an operator who forgot the folder of a shipped plugin must not be told to install a stranger's package of that name
   const shipped = shippedNames(folder).filter((name) => name.endsWith(`/${use}`));
-  if (shipped.length > 0) return `there is no plugin "${use}". Did you mean ${shipped.map((name) => `"${name}"`).join(' or ')}? A plugin that ships is named with its folder`;
+  if (shipped.length > 0) {
+    return `there is no plugin "${use}". Did you mean ${shipped.map((name) => `"${name}"`).join(' or ')}? A plugin that ships is named with its folder`;
+  }
   return `there is no npm package "${use}" for ${baseDir}. Install it there: npm install ${use}. A plugin in a file of your own is named by its path, ./${use.replace(/^.*\//, '')}.ts for instance`;
 }
 
@@ -162,7 +187,9 @@ const kindsOfFields: readonly unknown[] = ['text', 'number', 'flag'] satisfies F
 function faultOfFields(fields: unknown): string | null {
   if (!isFields(fields)) return '`fields` must be an object with a field for each name';
   for (const [name, field] of Object.entries(fields)) {
-    if (!plainName.test(name)) return `its field "${name}" must be named with letters, digits, and the signs . _ -, because the log filters by that name`;
+    if (!plainName.test(name)) {
+      return `its field "${name}" must be named with letters, digits, and the signs . _ -, because the log filters by that name`;
+    }
     if (!kindsOfFields.includes(fieldsOf(field)['kind'])) return `its field "${name}" needs \`kind\`: text, number or flag`;
   }
   return null;
@@ -177,7 +204,9 @@ function faultOfDialect(dialect: unknown, at: number): string | null {
   const more = (dialect ?? {}) as Record<string, unknown>;
   const { name, baseUrl } = more;
   if (typeof name !== 'string' || name === '') return `\`dialects[${at}]\` must be an object with a \`name\``;
-  if (baseUrl !== null && typeof baseUrl !== 'string' && typeof baseUrl !== 'function') return `the dialect "${name}" needs \`baseUrl\`: an address, a function that gives it, or null`;
+  if (baseUrl !== null && typeof baseUrl !== 'string' && typeof baseUrl !== 'function') {
+    return `the dialect "${name}" needs \`baseUrl\`: an address, a function that gives it, or null`;
+  }
   const missing = required.filter((part) => typeof more[part] !== 'function').map((part) => `\`${part}\``);
   if (missing.length > 0) return `the dialect "${name}" needs the function${missing.length > 1 ? 's' : ''} ${missing.join(' and ')}`;
   const other = optional.find((part) => more[part] !== undefined && typeof more[part] !== 'function');

@@ -1,4 +1,7 @@
-/** Metrics that plugins show at `GET /metrics`: a plugin adds a source, and whatever plugin serves the metrics reads all sources at each scrape. */
+/**
+ * Metrics that plugins show at `GET /metrics`: a plugin adds a source, and
+ * whatever plugin serves the metrics reads all sources at each scrape.
+ */
 import { inTime } from '../cancellation.ts';
 import { fieldsOf, isFields } from '../wire/fields.ts';
 
@@ -20,30 +23,45 @@ export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 
 export interface MetricSources {
   add(read: ReadMetrics): void;
-  /** The metrics of all sources, those of one name as one. Where a source throws, its error is logged once, its counters stay as they were, and its gauges are left out. */
+  /**
+   * The metrics of all sources, those of one name as one. Where a source throws, its
+   * error is logged once, its counters stay as they were, and its gauges are left out.
+   */
   read(): Promise<Metric[]>;
 }
 
 const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-zA-Z_:][\w:]*$/.test(value);
 const isLabel = ([name, value]: [string, unknown]): boolean => /^[a-zA-Z_]\w*$/.test(name) && typeof value === 'string';
-const isSample = (value: unknown): boolean => Array.isArray(value) && isFields(value[0]) && Object.entries(value[0]).every(isLabel) && typeof value[1] === 'number';
+const isSample = (value: unknown): boolean =>
+  Array.isArray(value) && isFields(value[0]) && Object.entries(value[0]).every(isLabel) && typeof value[1] === 'number';
 
 function isMetric(value: unknown): value is Metric {
   const { type, name, help, samples } = fieldsOf(value);
-  return (type === 'counter' || type === 'gauge') && isName(name) && typeof help === 'string' && Array.isArray(samples) && samples.every(isSample);
+  return (
+    (type === 'counter' || type === 'gauge') &&
+    isName(name) &&
+    typeof help === 'string' &&
+    Array.isArray(samples) &&
+    samples.every(isSample)
+  );
 }
 
 /** safety: one metric that Prometheus cannot parse would make Prometheus drop all the others. */
 function sound(given: unknown): readonly Metric[] {
   if (!Array.isArray(given)) throw new TypeError('a source of metrics must give a list of them');
   const at = given.findIndex((metric) => !isMetric(metric));
-  if (at >= 0) throw new TypeError(`the metric ${at + 1} of a source, ${String(fieldsOf(given[at])['name'])}, is not { type: 'counter' or 'gauge', name, help, samples: [[labels, number], …] }`);
+  if (at >= 0) {
+    throw new TypeError(
+      `the metric ${at + 1} of a source, ${String(fieldsOf(given[at])['name'])}, is not { type: 'counter' or 'gauge', name, help, samples: [[labels, number], …] }`,
+    );
+  }
   return given as Metric[];
 }
 
 /**
  * The metrics, those of one name as one.
- * safety: the format allows one TYPE line for a name. Some readers refuse the whole text because of a second one, and where workers are added up, the second metric would replace the first
+ * safety: the format allows one TYPE line for a name. Some readers refuse the whole text because
+ * of a second one, and where workers are added up, the second metric would replace the first
  */
 function joined(metrics: readonly Metric[]): Metric[] {
   const byName = new Map<string, Metric>();
@@ -72,7 +90,10 @@ export function createMetricSources(failed: (plugin: string, error: unknown) => 
   const readOne = async ({ plugin, read }: (typeof sources)[number]): Promise<readonly Metric[]> => {
     try {
       const metrics = sound(await inTime(Promise.resolve(read()), patienceMs));
-      counters.set(read, metrics.filter(({ type }) => type === 'counter'));
+      counters.set(
+        read,
+        metrics.filter(({ type }) => type === 'counter'),
+      );
       return metrics;
     } catch (error) {
       if (!silent.has(read)) failed(plugin, error);

@@ -13,7 +13,10 @@ const conditions = import.meta.url.endsWith('.ts') ? [`${ownName}-source`] : [];
 let isServed = false;
 let last: string | null = null;
 
-/** The file that a plugin of others, or one of its own files, has imported last; null: none. Node parses a file when it is imported, so a syntax error is in this one. */
+/**
+ * The file that a plugin of others, or one of its own files, has imported last; null:
+ * none. Node parses a file when it is imported, so a syntax error is in this one.
+ */
 export const lastImported = (): string | null => last;
 
 /**

@@ -70,7 +70,10 @@ export interface ParentProcess {
   readonly logger: Logger;
   /** Values of this plugin's that outlive a reload. */
   readonly state: State;
-  /** Asks the workers what the plugin answers there (`gateway.peers.answer`). Resolves with the answers that came in time. @param except a worker that is not asked */
+  /**
+   * Asks the workers what the plugin answers there (`gateway.peers.answer`). Resolves with the answers that came in time.
+   * @param except a worker that is not asked
+   */
   ask(topic: string, message: unknown, options?: { readonly withinMs?: number; readonly except?: number }): Promise<readonly Answered[]>;
 }
 
@@ -95,7 +98,10 @@ export type AnyPlugin = Plugin<unknown>;
 export interface LoadedPlugin {
   readonly plugin: AnyPlugin;
   readonly options: unknown;
-  /** The place of its entry in the config file, for example `gateway.config.yaml:36:5`; absent where no list names it. cost: the file is parsed for its places, which takes 90 ms of a start. */
+  /**
+   * The place of its entry in the config file, for example `gateway.config.yaml:36:5`; absent where no list names it.
+   * cost: the file is parsed for its places, which takes 90 ms of a start.
+   */
   readonly writtenAt?: () => string;
 }
 

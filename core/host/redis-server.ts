@@ -5,13 +5,21 @@ import type { Cluster, Redis } from 'ioredis';
 export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database' | 'certificate';
 
 /** What to say of an address that `isRedisAddress` refuses. safety: it does not quote the address, which may hold a password. */
-export const noRedisAddress = { text: 'is no address of a Redis', fix: 'write it like redis://127.0.0.1:6379, or redis://127.0.0.1:6379/2 for its database 2; in a password write % codes for / # ? %, such as %23 for #' };
+export const noRedisAddress = {
+  text: 'is no address of a Redis',
+  fix: 'write it like redis://127.0.0.1:6379, or redis://127.0.0.1:6379/2 for its database 2; in a password write % codes for / # ? %, such as %23 for #',
+};
 
-/** Whether the text is the address of a Redis. safety: ioredis throws at some other texts, and takes others for a socket, a host without TLS, or a database that has no number. */
+/**
+ * Whether the text is the address of a Redis.
+ * safety: ioredis throws at some other texts, and takes others for a socket, a host without TLS, or a database that has no number.
+ */
 export function isRedisAddress(text: string): boolean {
   const url = /^rediss?:\/\//.test(text) ? URL.parse(text) : null;
   // behind p@ss#word the rest is a fragment, and a part of the password would be looked up as the host
-  return url !== null && url.hostname !== '' && url.hash === '' && /^\/?\d*$/.test(url.pathname) && isDecodable(url.username + url.password);
+  return (
+    url !== null && url.hostname !== '' && url.hash === '' && /^\/?\d*$/.test(url.pathname) && isDecodable(url.username + url.password)
+  );
 }
 
 function isDecodable(text: string): boolean {
@@ -33,7 +41,10 @@ export class Unfit extends Error {
   }
 }
 
-/** Throws where gateways cannot share the server: it would accept connections, and then refuse writes or keep them in the wrong place. Returns whether the server is a node of a cluster. */
+/**
+ * Throws where gateways cannot share the server: it would accept connections, and then refuse
+ * writes or keep them in the wrong place. Returns whether the server is a node of a cluster.
+ */
 export async function look(client: Redis): Promise<boolean> {
   const { db = 0 } = client.options;
   // the commands are sent together, so that all of them take one round trip
@@ -42,11 +53,18 @@ export async function look(client: Redis): Promise<boolean> {
   // wire: names and values in turn; a Redis before 6, and some proxies, know no HELLO (https://redis.io/docs/latest/commands/hello/)
   const facts: readonly unknown[] = hello.status === 'fulfilled' ? hello.value : [];
   const valueOf = (name: string): unknown => facts[facts.indexOf(name) + 1];
-  if (valueOf('mode') === 'sentinel') throw new Unfit('sentinel', 'this is a Sentinel, which keeps no data; the address must be that of the primary, or of a proxy that follows it');
+  if (valueOf('mode') === 'sentinel') {
+    throw new Unfit(
+      'sentinel',
+      'this is a Sentinel, which keeps no data; the address must be that of the primary, or of a proxy that follows it',
+    );
+  }
   // safety: ioredis would go on with database 0, and its counts and answers may be those of other gateways
   if (selected.status === 'rejected') throw new Unfit('no_database', `database ${db} cannot be selected`, { cause: selected.reason });
   if (valueOf('mode') === 'cluster') return true;
-  if (valueOf('role') === 'replica') throw new Unfit('replica', 'this is a replica, which takes no writes; the address must lead to the primary');
+  if (valueOf('role') === 'replica') {
+    throw new Unfit('replica', 'this is a replica, which takes no writes; the address must lead to the primary');
+  }
   return false;
 }
 
@@ -56,7 +74,10 @@ export async function lookThrough(cluster: Cluster, key: string): Promise<false>
   return false;
 }
 
-/** Throws where Redis does not answer. In a cluster, each primary must answer: a ping of one random primary would succeed or fail by chance while another one is dead. */
+/**
+ * Throws where Redis does not answer. In a cluster, each primary must answer: a ping
+ * of one random primary would succeed or fail by chance while another one is dead.
+ */
 export async function ping(client: Cluster | Redis): Promise<void> {
   await (client.isCluster ? Promise.all(primariesOf(client as Cluster).map(ping)) : answered((client as Redis).ping()));
 }
@@ -77,7 +98,10 @@ async function answered(asked: Promise<unknown>): Promise<void> {
   });
 }
 
-/** A client of the whole cluster of which this is one node. Each command goes to the node that has its key; all keys of a script must be on one. */
+/**
+ * A client of the whole cluster of which this is one node. Each command
+ * goes to the node that has its key; all keys of a script must be on one.
+ */
 export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
   new make([{ host: options.host, port: options.port }], {
     enableOfflineQueue: false,
@@ -95,7 +119,8 @@ export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
  * Whether Redis answered with an error, of this kind. A script of Redis 6 has the kind in the middle of its error.
  * wire: ioredis gives this name to what Redis answers with a minus sign.
  */
-export const isRefused = (error: unknown, kind = ''): boolean => error instanceof Error && error.name === 'ReplyError' && error.message.includes(kind);
+export const isRefused = (error: unknown, kind = ''): boolean =>
+  error instanceof Error && error.name === 'ReplyError' && error.message.includes(kind);
 
 export function reasonOf(error: Error): Reason {
   const { message } = error;

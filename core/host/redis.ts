@@ -1,7 +1,8 @@
 /**
- * The Redis of the process. Every feature that shares something between gateways uses this one client, and it never holds up a request for long:
- * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again. A Redis that
- * refuses a command, because it has no memory left or the user may not run it, has answered: the gateway goes on using it, and tells the operator.
+ * The Redis of the process. Every feature that shares something between gateways uses this one client, and it
+ * never holds up a request for long: each command has a short time limit, and a Redis that failed three times
+ * in a row is left alone until it answers a ping again. A Redis that refuses a command, because it has no
+ * memory left or the user may not run it, has answered: the gateway goes on using it, and tells the operator.
  */
 import { hash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
@@ -55,7 +56,10 @@ export class RedisClient implements SharedRedis {
   #restMs = restMs.min;
   #timer: NodeJS.Timeout | undefined;
   readonly #hashes = new Map<string, string>();
-  /** Scripts that were sent on this connection. A later call sends only the hash: if Redis did not know the script, the call would be repeated, and run after calls that were sent later. */
+  /**
+   * Scripts that were sent on this connection. A later call sends only the hash: if Redis did
+   * not know the script, the call would be repeated, and run after calls that were sent later.
+   */
   readonly #sent = new Set<string>();
 
   constructor(url: Secret, logger: Logger, refusedForMs = usualRefusedForMs) {
@@ -77,7 +81,8 @@ export class RedisClient implements SharedRedis {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       connectTimeout: limitMs.open,
-      // a connection that hangs is replaced, by one to the same server or to its successor. Nothing else ends a connection on which not even the first reply has come
+      // a connection that hangs is replaced, by one to the same server or to its successor.
+      // Nothing else ends a connection on which not even the first reply has come
       socketTimeout: limitMs.open,
       // this class checks each connection itself. The check of ioredis sends INFO, which a user of Redis may not be allowed to run
       enableReadyCheck: false,
@@ -147,7 +152,8 @@ export class RedisClient implements SharedRedis {
       try {
         return await client.evalsha(this.#hashOf(script), keys.length, ...all);
       } catch (error) {
-        // wire: a Redis that was restarted, or whose scripts were flushed, does not know the hash (https://redis.io/docs/latest/commands/evalsha/)
+        // wire: a Redis that was restarted, or whose scripts were flushed, does
+        // not know the hash (https://redis.io/docs/latest/commands/evalsha/)
         if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
         return await client.eval(script, keys.length, ...all);
       }
@@ -161,7 +167,9 @@ export class RedisClient implements SharedRedis {
     try {
       await orLate(ping(client), limitMs.ping);
       const refusal = this.#refusal;
-      return refusal !== null && performance.now() < refusal.until ? { connected: false, error: reasonOf(refusal.error) } : { connected: true };
+      return refusal !== null && performance.now() < refusal.until
+        ? { connected: false, error: reasonOf(refusal.error) }
+        : { connected: true };
     } catch (error) {
       if (error === late) return { connected: false, error: 'timeout' };
       // a command on a connection that has ended reports only that the connection has ended
@@ -190,15 +198,19 @@ export class RedisClient implements SharedRedis {
       this.#answered();
       return value;
     } catch (error) {
-      // READONLY: the connection leads to a replica now and is closed. CLUSTERDOWN: the cluster works again once it has chosen another primary
-      if (isRefused(error) && !isRefused(error, 'READONLY') && !isRefused(error, 'CLUSTERDOWN The cluster is down')) this.#refused(error as Error);
-      else this.#failed(error as Error);
+      // READONLY: the connection leads to a replica now and is closed.
+      // CLUSTERDOWN: the cluster works again once it has chosen another primary
+      if (isRefused(error) && !isRefused(error, 'READONLY') && !isRefused(error, 'CLUSTERDOWN The cluster is down')) {
+        this.#refused(error as Error);
+      } else this.#failed(error as Error);
       throw error;
     }
   }
 
   #refused(error: Error): void {
-    if (this.#refusal === null) this.#logger.warn('Redis refuses commands; the data of these commands is not shared with other gateways', { error });
+    if (this.#refusal === null) {
+      this.#logger.warn('Redis refuses commands; the data of these commands is not shared with other gateways', { error });
+    }
     this.#refusal = { error, until: performance.now() + this.#refusedForMs };
   }
 
@@ -219,7 +231,12 @@ export class RedisClient implements SharedRedis {
     if (this.#isClosed) return;
     this.#failures++;
     if (!this.isAway) return;
-    if (!this.#isDown) this.#logger.warn(`Redis ${error instanceof Unfit || isRefused(error) ? 'cannot be used; until it can' : 'does not answer; until it does'}, nothing is shared with other gateways`, { error });
+    if (!this.#isDown) {
+      this.#logger.warn(
+        `Redis ${error instanceof Unfit || isRefused(error) ? 'cannot be used; until it can' : 'does not answer; until it does'}, nothing is shared with other gateways`,
+        { error },
+      );
+    }
     this.#isDown = true;
     if (this.#failures >= mostFailures) this.#probeLater();
   }
@@ -263,7 +280,10 @@ export class RedisClient implements SharedRedis {
 
 type Client = Cluster | Redis;
 
-/** The errors of ioredis: `command` belongs to a connection that is being made, `lastNodeError` is set where no node of a cluster lists the cluster's nodes. */
+/**
+ * The errors of ioredis: `command` belongs to a connection that is being made,
+ * `lastNodeError` is set where no node of a cluster lists the cluster's nodes.
+ */
 type ClientError = Error & { readonly command?: { readonly name: string }; readonly lastNodeError?: Error };
 
 /** wire: what ioredis says of each command whose connection could not be made. */

@@ -14,7 +14,9 @@ import type { Logger } from '../logger.ts';
 /** What a reload replaces: a gateway, or those of all workers together. */
 export type Replaced = Pick<RunningGateway, 'config' | 'drain' | 'close'> & { readonly running: { readonly size: number } };
 
-export type Rebuilt<Gateway extends Replaced = RunningGateway> = { readonly gateway: Gateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
+export type Rebuilt<Gateway extends Replaced = RunningGateway> =
+  | { readonly gateway: Gateway; readonly files: readonly string[] }
+  | { readonly problems: string; readonly files: readonly string[] };
 
 interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
@@ -36,7 +38,10 @@ type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void>;
-  /** Two looks without a pause, for SIGHUP: the sender knows that the files are complete. A refused config is read again even if it has not changed: what it needed, such as a folder, may exist now. */
+  /**
+   * Two looks without a pause, for SIGHUP: the sender knows that the files are complete. A refused
+   * config is read again even if it has not changed: what it needed, such as a folder, may exist now.
+   */
   readNow(): Promise<void>;
   /** Treats the files as changed: the next looks read them as a config. */
   again(): void;
@@ -76,7 +81,10 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
 
   look(): Promise<void> {
     this.#pending++;
-    this.#looks = this.#looks.then(() => this.#look()).catch((error: unknown) => this.#parts.logger.error('the config could not be reloaded', { error })).finally(() => void this.#pending--);
+    this.#looks = this.#looks
+      .then(() => this.#look())
+      .catch((error: unknown) => this.#parts.logger.error('the config could not be reloaded', { error }))
+      .finally(() => void this.#pending--);
     return this.#looks;
   }
 
@@ -114,7 +122,10 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     else this.#use(next.gateway);
   }
 
-  /** From now on these files are watched. safety: the former files may have changed again while the gateway was built, and the gateway was built without that change. */
+  /**
+   * From now on these files are watched.
+   * safety: the former files may have changed again while the gateway was built, and the gateway was built without that change.
+   */
   async #follow(files: readonly string[], built: string): Promise<void> {
     const former = this.#files;
     this.#files = files.length === 0 ? former : files;
@@ -143,16 +154,25 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
 export const watchConfig = <Gateway extends Replaced = RunningGateway>(parts: Watching<Gateway>): Watch<Gateway> => new ConfigWatch(parts);
 
 function waiting(bound: Fixed, next: Server): string[] {
-  const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [['host', host], ['port', port], ['workers', workers], ['tls', tls === null ? 'off' : 'on']];
+  const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [
+    ['host', host],
+    ['port', port],
+    ['workers', workers],
+    ['tls', tls === null ? 'off' : 'on'],
+  ];
   const after = new Map(shown(next));
-  return shown(bound).filter(([name, value]) => after.get(name) !== value).map(([name, value]) => `server.${name}: ${value} → ${after.get(name)}`);
+  return shown(bound)
+    .filter(([name, value]) => after.get(name) !== value)
+    .map(([name, value]) => `server.${name}: ${value} → ${after.get(name)}`);
 }
 
 /** The fingerprint; null: it cannot be computed now, because the process has no free file descriptor. */
 async function fingerprint(files: readonly string[]): Promise<string | null> {
   const hash = createHash('sha256');
   for (const file of files) {
-    const read = await readFile(file).catch(({ code }: NodeJS.ErrnoException) => (code === 'EMFILE' || code === 'ENFILE' ? null : namesBy(file)));
+    const read = await readFile(file).catch(({ code }: NodeJS.ErrnoException) =>
+      code === 'EMFILE' || code === 'ENFILE' ? null : namesBy(file),
+    );
     if (read === null) return null;
     hash.update(file).update(read);
   }
@@ -167,7 +187,14 @@ async function namesBy(pattern: string): Promise<string> {
 }
 
 async function changedSince(files: readonly string[], time: number): Promise<boolean> {
-  const times = await Promise.all(files.map((file) => stat(file).then(({ mtimeMs }) => mtimeMs, () => 0)));
+  const times = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
   return times.some((changedAt) => changedAt > time);
 }
 

@@ -17,7 +17,10 @@ interface Failure {
 export class States {
   readonly #held = new Map<string, Held>();
 
-  /** The states of one gateway: `of` gives a plugin's own, `release` gives back all that was asked for, and returns what went wrong with that. */
+  /**
+   * The states of one gateway: `of` gives a plugin's own, `release` gives
+   * back all that was asked for, and returns what went wrong with that.
+   */
   forGateway(): { of(plugin: string): State; release(): readonly Failure[] } {
     /** The plugins by the key of the value. */
     const asked = new Map<string, string>();

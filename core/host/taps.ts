@@ -16,7 +16,9 @@ export interface TapOptions {
 
 type TappedPromise<H> = H extends { tapPromise(options: never, fn: infer F): void } ? F : never;
 
-/** What a tap of this hook is given and gives back. A tap of an asynchronous hook may answer at once or with a promise; at once is cheaper. */
+/**
+ * What a tap of this hook is given and gives back. A tap of an asynchronous hook may answer at once or with a promise; at once is cheaper.
+ */
 type Tapped<H> = H extends { tapPromise(options: never, fn: (...args: infer Args) => Promise<infer Value>): void }
   ? (...args: Args) => Value | undefined | Promise<Value | undefined>
   : H extends { tap(options: never, fn: infer F): void }
@@ -29,7 +31,11 @@ interface Tap<F> {
   (options: string | TapOptions, fn: F): void;
 }
 
-export type Tappable<H> = { readonly [Name in keyof H]: { readonly tap: Tap<Tapped<H[Name]>> } & ([TappedPromise<H[Name]>] extends [never] ? unknown : { readonly tapPromise: Tap<TappedPromise<H[Name]>> }) };
+export type Tappable<H> = {
+  readonly [Name in keyof H]: { readonly tap: Tap<Tapped<H[Name]>> } & ([TappedPromise<H[Name]>] extends [never]
+    ? unknown
+    : { readonly tapPromise: Tap<TappedPromise<H[Name]>> });
+};
 
 interface AnyHook {
   tap(options: object, fn: Fn): void;
@@ -43,26 +49,39 @@ function hookNamed(hooks: object, name: string | symbol): unknown {
 
 const known = ['stage', 'before', 'name'] satisfies (keyof TapOptions)[];
 
-/** What is wrong with the options of a tap; null: nothing. safety: tapable ignores options that it does not understand, and the tap would then run at another position. */
+/**
+ * What is wrong with the options of a tap; null: nothing.
+ * safety: tapable ignores options that it does not understand, and the tap would then run at another position.
+ */
 function faultOf(options: unknown): string | null {
   if (typeof options === 'string') return null;
   if (!isFields(options)) return 'with options that are none; they are an object, { stage }, and come before the function';
   const odd = Object.keys(options).find((name) => !known.some((one) => one === name));
   if (odd !== undefined) return `with the option "${odd}", which does not exist.${didYouMean(odd, known)}`;
   const { stage } = options;
-  return stage === undefined || Number.isFinite(stage) ? null : `with a stage that is no number, ${inspect(stage)}; EARLY and LATE are imported from the gateway`;
+  return stage === undefined || Number.isFinite(stage)
+    ? null
+    : `with a stage that is no number, ${inspect(stage)}; EARLY and LATE are imported from the gateway`;
 }
 
 export function tapsOf<Host>(hooks: Hooks<Host>, plugin: string): Tappable<Hooks<Host>> {
-  const named = (options: string | TapOptions): object => ({ name: plugin, ...(typeof options === 'string' ? { name: options } : options) });
+  const named = (options: string | TapOptions): object => ({
+    name: plugin,
+    ...(typeof options === 'string' ? { name: options } : options),
+  });
   const taps = Object.entries(hooks as unknown as Record<string, AnyHook>).map(([name, hook]) => {
-    const under = (way: 'tap' | 'tapPromise') => (...given: [Fn] | [options: string | TapOptions, fn: Fn]): void => {
-      const [options, fn] = given.length === 1 ? [{}, given[0]] : given;
-      const fault = faultOf(options);
-      if (fault !== null) throw new Error(`plugin "${plugin}" taps "${name}" ${fault}`);
-      hook[way]?.(named(options), fn);
-    };
-    return [name, hook.constructor.name.startsWith('Async') ? { tap: under('tap'), tapPromise: under('tapPromise') } : { tap: under('tap') }];
+    const under =
+      (way: 'tap' | 'tapPromise') =>
+      (...given: [Fn] | [options: string | TapOptions, fn: Fn]): void => {
+        const [options, fn] = given.length === 1 ? [{}, given[0]] : given;
+        const fault = faultOf(options);
+        if (fault !== null) throw new Error(`plugin "${plugin}" taps "${name}" ${fault}`);
+        hook[way]?.(named(options), fn);
+      };
+    return [
+      name,
+      hook.constructor.name.startsWith('Async') ? { tap: under('tap'), tapPromise: under('tapPromise') } : { tap: under('tap') },
+    ];
   });
   return new Proxy<object>(Object.fromEntries(taps), { get: hookNamed }) as Tappable<Hooks<Host>>;
 }

@@ -1,4 +1,7 @@
-/** Who may ask: under which names the gateway answers, and whether an endpoint is for callers with a key, for whoever may see the log, or for everybody. */
+/**
+ * Who may ask: under which names the gateway answers, and whether an endpoint
+ * is for callers with a key, for whoever may see the log, or for everybody.
+ */
 import type { CallerKeys } from '../api-key.ts';
 import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
@@ -34,7 +37,9 @@ export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { rea
   await admitAdmin(exchange, facts);
   if (name === '') return { key: null, models: null, metadata: {} };
   const key = facts.keys.get(name);
-  if (key === null) throw new GatewayError('invalid_value', `There is no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
+  if (key === null) {
+    throw new GatewayError('invalid_value', `There is no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
+  }
   return principalOf(key);
 }
 
@@ -43,7 +48,10 @@ export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { rea
  * Without keys, whoever reaches the gateway may spend the money of its owner, so it answers under the names of its own machine only.
  * safety: a page on the web can make its own name point to 127.0.0.1. Its requests come from this machine then, and only `Host` tells.
  */
-export function createHostCheck({ isGuarded, allowedHosts }: Pick<Server, 'isGuarded' | 'allowedHosts'>): (host: string | undefined) => GatewayError | null {
+export function createHostCheck({
+  isGuarded,
+  allowedHosts,
+}: Pick<Server, 'isGuarded' | 'allowedHosts'>): (host: string | undefined) => GatewayError | null {
   // cost: nearly all requests name the same host, and comparing it with the last one is cheaper than reading it
   let last: string | undefined;
   return (host) => {
@@ -57,4 +65,7 @@ export function createHostCheck({ isGuarded, allowedHosts }: Pick<Server, 'isGua
 }
 
 const notAllowed = (name: string): GatewayError =>
-  new GatewayError('host_not_allowed', `This gateway has no keys, so it answers under the names of its own machine only, such as localhost and 127.0.0.1, and not under "${name.slice(0, 100)}". Use such a name, add yours to server.allowed_hosts, or set keys.`);
+  new GatewayError(
+    'host_not_allowed',
+    `This gateway has no keys, so it answers under the names of its own machine only, such as localhost and 127.0.0.1, and not under "${name.slice(0, 100)}". Use such a name, add yours to server.allowed_hosts, or set keys.`,
+  );

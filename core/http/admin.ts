@@ -23,11 +23,20 @@ export interface AdminFacts {
 }
 
 /** Whether programs on this machine need no admin key. */
-export const isOpenToAdmins = ({ adminKey, adminOpen, isGuarded }: Pick<Server, 'adminKey' | 'adminOpen' | 'isGuarded'>): boolean => adminOpen || (adminKey === null && !isGuarded);
+export const isOpenToAdmins = ({ adminKey, adminOpen, isGuarded }: Pick<Server, 'adminKey' | 'adminOpen' | 'isGuarded'>): boolean =>
+  adminOpen || (adminKey === null && !isGuarded);
 
-/** Returns where the request is allowed. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
+/**
+ * Returns where the request is allowed. Throws `missing_api_key`,
+ * `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429).
+ */
 export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { signIns, logger }: AdminFacts): Promise<void> {
-  const { headers, method, address, config: { server } } = asked;
+  const {
+    headers,
+    method,
+    address,
+    config: { server },
+  } = asked;
   const { adminKey } = server;
   if (isOpenToAdmins(server)) {
     const why = whyNotLocal(headers, address);
@@ -41,12 +50,20 @@ export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { sign
   if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, signIns) !== null) return;
   throw keys.length > 0 || cookie !== undefined
     ? new GatewayError('invalid_api_key', 'The admin key is not valid.')
-    : new GatewayError('missing_api_key', 'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".');
+    : new GatewayError(
+        'missing_api_key',
+        'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".',
+      );
 }
 
-/** Refuses a request over a socket where the gateway has no admin key, as when it was started from a program. A command inside this process needs no admin key. */
+/**
+ * Refuses a request over a socket where the gateway has no admin key, as when it
+ * was started from a program. A command inside this process needs no admin key.
+ */
 function refuseSocket(address: string | null): void {
-  if (address !== null) throw new GatewayError('permission_denied', 'This gateway has keys and no admin key: set server.admin_key to see the log.');
+  if (address !== null) {
+    throw new GatewayError('permission_denied', 'This gateway has keys and no admin key: set server.admin_key to see the log.');
+  }
 }
 
 /**
@@ -56,7 +73,9 @@ function refuseSocket(address: string | null): void {
 function whyNotLocal(headers: Arrived['headers'], address: string | null): string | null {
   if (address === null) return null;
   if (!isLoopback(address)) return 'The request comes from another machine';
-  const forwarded = Object.keys(headers).find((name) => /^(?:x-forwarded-.*|forwarded|via|x-real-ip)$/.test(name) && headers[name] !== undefined);
+  const forwarded = Object.keys(headers).find(
+    (name) => /^(?:x-forwarded-.*|forwarded|via|x-real-ip)$/.test(name) && headers[name] !== undefined,
+  );
   if (forwarded !== undefined) return `The request came through a proxy (${forwarded})`;
   // safety: a page on the web can make its own name point to 127.0.0.1, and would then read everything here
   const { host } = headers;
@@ -64,22 +83,42 @@ function whyNotLocal(headers: Arrived['headers'], address: string | null): strin
 }
 
 /** The session of the request's cookie; null where it has none that is valid. */
-export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, createdAt }: Asked, { ended }: Pick<SignIns, 'ended'>): Session | null {
+export function sessionOf(
+  {
+    headers,
+    config: {
+      server: { adminKey, dataDir },
+    },
+    createdAt,
+  }: Asked,
+  { ended }: Pick<SignIns, 'ended'>,
+): Session | null {
   const cookie = sessionCookie(headers['cookie']);
   const session = cookie === undefined || adminKey === null ? null : readSession(cookie, { adminKey, now: createdAt });
   return session === null || ended.has(session, dataDir) ? null : session;
 }
 
-/** Whether the session that let a request in is still valid; true where no session was needed. safety: without this, an endless answer would go on after sign-out, for whoever has a copy of the cookie. */
-export function sessionWatch(asked: Asked, { signIns, clock }: { readonly signIns: Pick<SignIns, 'ended'>; clock(): number }): () => boolean {
+/**
+ * Whether the session that let a request in is still valid; true where no session was needed.
+ * safety: without this, an endless answer would go on after sign-out, for whoever has a copy of the cookie.
+ */
+export function sessionWatch(
+  asked: Asked,
+  { signIns, clock }: { readonly signIns: Pick<SignIns, 'ended'>; clock(): number },
+): () => boolean {
   const session = sessionOf(asked, signIns);
   const { dataDir } = asked.config.server;
   return () => session === null || (session.expiresAt > clock() && !signIns.ended.has(session, dataDir));
 }
 
-/** safety: where nobody needs a key, a page of another site that is open in a browser of this machine could change something. It cannot read what GET answers. */
+/**
+ * safety: where nobody needs a key, a page of another site that is open in a
+ * browser of this machine could change something. It cannot read what GET answers.
+ */
 function refuseForeign(method: string, headers: Arrived['headers']): void {
-  if (!isReading(method) && isForeignPage(headers)) throw new GatewayError('permission_denied', 'Only pages of this gateway, and programs, may change something here.');
+  if (!isReading(method) && isForeignPage(headers)) {
+    throw new GatewayError('permission_denied', 'Only pages of this gateway, and programs, may change something here.');
+  }
 }
 
 const isReading = (method: string): boolean => method === 'GET' || method === 'HEAD';
@@ -87,14 +126,20 @@ const isReading = (method: string): boolean => method === 'GET' || method === 'H
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
 const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => isReading(method) || isOwnPage(headers);
 
-/** Whether the browser says that one of the gateway's own pages sent the request. Over plain HTTP from another machine, a browser sends `origin` alone. */
+/**
+ * Whether the browser says that one of the gateway's own pages sent the request.
+ * Over plain HTTP from another machine, a browser sends `origin` alone.
+ */
 export function isOwnPage(headers: Arrived['headers']): boolean {
   const site = headers['sec-fetch-site'];
-  return site === undefined ? headers['origin'] !== undefined && URL.parse(headers['origin'])?.host === headers['host'] : site === 'same-origin';
+  return site === undefined
+    ? headers['origin'] !== undefined && URL.parse(headers['origin'])?.host === headers['host']
+    : site === 'same-origin';
 }
 
 /** Whether the browser says that a page of another site sent the request. Programs send no such header. */
-export const isForeignPage = (headers: Arrived['headers']): boolean => (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
+export const isForeignPage = (headers: Arrived['headers']): boolean =>
+  (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
 
 function sessionCookie(header: string | undefined): string | undefined {
   const pair = header?.split(';').find((part) => part.trim().startsWith(`${adminCookie}=`));

@@ -1,4 +1,7 @@
-/** Opens the socket of the port: a new one, which listhen binds, one that was open before this process began, or one that another process has. */
+/**
+ * Opens the socket of the port: a new one, which listhen binds, one that
+ * was open before this process began, or one that another process has.
+ */
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
@@ -37,7 +40,8 @@ export class UnusableSocket extends Error {}
 
 /**
  * Writes a plain text to a client that does not speak TLS, on the TCP socket below TLS, and closes the connection.
- * safety: Node closes the socket right after it reports the fault, so the text is written at once. `_parent` is Node's only name for the socket below TLS.
+ * safety: Node closes the socket right after it reports the fault, so the text
+ * is written at once. `_parent` is Node's only name for the socket below TLS.
  */
 export function endBelowTls(socket: Socket, text: string): void {
   (socket as unknown as Partial<Record<'_parent', Socket | null>>)['_parent']?.write(text);
@@ -45,7 +49,8 @@ export function endBelowTls(socket: Socket, text: string): void {
 }
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
-const urlOf = (host: string, port: number, tls: Tls | null): string => `http${tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const urlOf = (host: string, port: number, tls: Tls | null): string =>
+  `http${tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** Throws `PortInUse` where somebody else has the port, and `UnusableSocket` where `inherited` is no open TCP port. */
 export async function bindPort(settings: ServerOptions, place: Place): Promise<Bound> {
@@ -58,18 +63,30 @@ export async function bindPort(settings: ServerOptions, place: Place): Promise<B
 /** The hosts that listhen takes as they are. safety: for any other host, such as `fe80::1%eth0` or `my_host`, listhen binds localhost. */
 const hostOfListhen = /^(?!-)[\d.:A-Za-z-]{1,63}(?<!-)$/;
 
-/** Whether listhen can bind the place. It takes no open socket, and no settings beside a certificate. For port 0 it looks for a free port, which another process may take before listhen binds it. */
-const isForListhen = ({ host, port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0 && hostOfListhen.test(host);
+/**
+ * Whether listhen can bind the place. It takes no open socket, and no settings beside a certificate.
+ * For port 0 it looks for a free port, which another process may take before listhen binds it.
+ */
+const isForListhen = ({ host, port, inherited = null, tls = null }: Place): boolean =>
+  inherited === null && tls === null && port !== 0 && hostOfListhen.test(host);
 
 /** The certificate in the form that Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
 
-/** The protocols that a client may choose from in its handshake. Node's own list has no HTTP/1.0, and a client that offers nothing else fails then. */
+/**
+ * The protocols that a client may choose from in its handshake. Node's own
+ * list has no HTTP/1.0, and a client that offers nothing else fails then.
+ */
 const ALPNProtocols = ['http/1.1', 'http/1.0'];
 
-/** The TLS handshake has the time limit of the request headers. safety: Node allows two minutes for it, and checks for slow clients only after it. */
+/**
+ * The TLS handshake has the time limit of the request headers.
+ * safety: Node allows two minutes for it, and checks for slow clients only after it.
+ */
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server =>
-  tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls), ALPNProtocols, handshakeTimeout: settings.headersTimeout });
+  tls === null
+    ? createServer(settings)
+    : createTlsServer({ ...settings, ...contextOf(tls), ALPNProtocols, handshakeTimeout: settings.headersTimeout });
 
 // cost: loading listhen takes 40 ms of CPU and 9 MB. Workers and most commands do not need it
 const loadListhen = async () => await import('listhen');
@@ -83,7 +100,18 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
   const { listen } = await loadListhen();
   try {
     // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
-    const listener = await listen(settings as unknown as RequestListener, { hostname: host, port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
+    const listener = await listen(settings as unknown as RequestListener, {
+      hostname: host,
+      port,
+      isProd: true,
+      isTest: false,
+      showURL: false,
+      qr: false,
+      autoClose: false,
+      open: false,
+      clipboard: false,
+      public: anyHosts.has(host),
+    });
     const { address, port: bound } = listener.server.address() as AddressInfo;
     return { server: listener.server, address, url: urlOf(host, bound, null) };
   } catch (cause) {
@@ -95,15 +123,20 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
 async function refused(cause: unknown, { host, port }: Place): Promise<unknown> {
   const { code, name } = cause as NodeJS.ErrnoException;
   const reason = name === 'GetPortError' ? await refusalOf({ host, port }) : code;
-  if (reason === 'EADDRINUSE') return new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+  if (reason === 'EADDRINUSE') {
+    return new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+  }
   const why = reason === undefined ? undefined : reasons[reason];
   return why === undefined ? cause : new UnusableSocket(why({ host, port }), { cause });
 }
 
 const reasons: Readonly<Record<string, ((place: Place) => string) | undefined>> = {
-  EACCES: ({ port }) => `This user may not open port ${port}: ports below 1024 need a special permission. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
-  EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host}, which server.host names. Write one that it has: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
-  ENOTFOUND: ({ host }) => `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
+  EACCES: ({ port }) =>
+    `This user may not open port ${port}: ports below 1024 need a special permission. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
+  EADDRNOTAVAIL: ({ host }) =>
+    `This machine has no address ${host}, which server.host names. Write one that it has: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
+  ENOTFOUND: ({ host }) =>
+    `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
 };
 
 /** The error code of another try to bind; if that try succeeds, the port was in use a moment ago. */
@@ -123,10 +156,15 @@ async function inherit(server: PlainServer, fd: number, tls: Tls | null): Promis
   try {
     await opened(server, { fd });
   } catch (cause) {
-    throw new UnusableSocket(`The file descriptor ${fd}, which the gateway was given to serve on, is no open port: ${(cause as Error).message}`, { cause });
+    throw new UnusableSocket(
+      `The file descriptor ${fd}, which the gateway was given to serve on, is no open port: ${(cause as Error).message}`,
+      { cause },
+    );
   }
   const at = server.address();
-  if (at === null || typeof at === 'string') throw new UnusableSocket(`The gateway serves on TCP ports only, and was given ${at === null ? 'something else' : `the socket ${at}`}.`);
+  if (at === null || typeof at === 'string') {
+    throw new UnusableSocket(`The gateway serves on TCP ports only, and was given ${at === null ? 'something else' : `the socket ${at}`}.`);
+  }
   return { address: at.address, url: urlOf(at.address, at.port, tls) };
 }
 

@@ -7,7 +7,8 @@ const mebibytes = (bytes: number): string => (bytes >= 1_048_576 ? `${Math.floor
 const tooLarge = (limit: number): GatewayError =>
   new GatewayError('request_too_large', `The request body is larger than ${mebibytes(limit)}.`, { headers: { connection: 'close' } });
 
-const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
+const brokenOff = (cause?: unknown): GatewayError =>
+  new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
 
 /** A part with fewer bytes is copied. */
 const smallPart = 4096;
@@ -68,7 +69,10 @@ interface BodyBounds {
   readonly limit: number;
   /** The header `content-length`. */
   readonly announced: string | undefined;
-  /** Called with a number of bytes before they are kept: once for a body whose length is announced, else for each part. It throws where there is no room. */
+  /**
+   * Called with a number of bytes before they are kept: once for a body whose
+   * length is announced, else for each part. It throws where there is no room.
+   */
   readonly hold?: (bytes: number) => void;
 }
 

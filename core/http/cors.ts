@@ -1,14 +1,23 @@
-/** Which pages of other origins may send requests from a browser, by `server.cors` of the config. The log and the dashboard are excluded. */
+/**
+ * Which pages of other origins may send requests from a browser, by `server.cors` of the config. The log and the dashboard are excluded.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from '../config.ts';
 
 /** Ten minutes. Browsers keep it no longer than two hours, whatever is said. */
 const maxAgeSeconds = '600';
 const usualHeaders = 'authorization, content-type, x-api-key';
-/** The headers that a script may read besides the usual ones. `*` is for all names, including those that plugins add; a browser that does not support `*` uses the others. */
-const exposed = '*, x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
+/**
+ * The headers that a script may read besides the usual ones. `*` is for all names,
+ * including those that plugins add; a browser that does not support `*` uses the others.
+ */
+const exposed =
+  '*, x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
 
-/** safety: routes are found by the resolved and decoded path, so `/x/../api/logs`, `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. */
+/**
+ * safety: routes are found by the resolved and decoded path, so `/x/../api/logs`,
+ * `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too.
+ */
 function isForAdmins(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   if (path.startsWith('/') && !/[%\\]|\/\./.test(path)) return ofAdmins.test(path);
@@ -39,12 +48,21 @@ export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (reque
       return false;
     }
     const asked = headers['access-control-request-headers'] ?? usualHeaders;
-    response.writeHead(204, { 'access-control-allow-methods': 'GET, POST, PATCH, DELETE', 'access-control-allow-headers': asked, 'access-control-max-age': maxAgeSeconds }).end();
+    response
+      .writeHead(204, {
+        'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+        'access-control-allow-headers': asked,
+        'access-control-max-age': maxAgeSeconds,
+      })
+      .end();
     return true;
   };
 }
 
-/** Removes the headers for other origins, because the answer is for admins. safety: a plugin may have such an endpoint at any path, and where no admin key is needed, a page of another origin could read the answer. */
+/**
+ * Removes the headers for other origins, because the answer is for admins.
+ * safety: a plugin may have such an endpoint at any path, and where no admin key is needed, a page of another origin could read the answer.
+ */
 export function closeToOtherOrigins(response: ServerResponse): void {
   response.removeHeader('access-control-allow-origin');
   response.removeHeader('access-control-expose-headers');

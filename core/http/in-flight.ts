@@ -14,11 +14,14 @@ import type { Exchange } from '../pipeline/exchange.ts';
  */
 const heapBytesPerByte = 8;
 /**
- * safety: `{},` is three bytes of a body, and an empty object takes a hundred bytes of the heap; `"a1b2":0,` is nine bytes, and a name that no other object has takes eighty. One body
- * of 30 MiB of `{},`, and two bodies of such names, ended a process with a heap of 512 MB.
+ * safety: `{},` is three bytes of a body, and an empty object takes a hundred bytes of the heap; `"a1b2":0,` is nine bytes, and a name
+ * that no other object has takes eighty. One body of 30 MiB of `{},`, and two bodies of such names, ended a process with a heap of 512 MB.
  */
 export const bytesPerPart = 16;
-/** cost: 3,000 running streams with prompts of 4 kB took 44 KiB of the heap each, and 97 KiB of memory. Three times that leaves memory for their answers. */
+/**
+ * cost: 3,000 running streams with prompts of 4 kB took 44 KiB of the heap
+ * each, and 97 KiB of memory. Three times that leaves memory for their answers.
+ */
 const heapBytesPerRequest = 131_072;
 
 /** cost: a gateway that serves nobody has 24 MB in the heap, with the shipped catalogue. */
@@ -48,7 +51,8 @@ export function heapFlagsOf(workers: number): string[] {
   if (givenHeap() !== null) return [];
   // wire: Node gives 0, or more than the machine has, where nothing limits the memory of this process
   const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
-  // safety: Node gives each process half of the memory for its heap, whatever else runs. Under large bodies the heaps of two workers filled the memory, and the kernel killed one worker
+  // safety: Node gives each process half of the memory for its heap, whatever else runs. Under
+  // large bodies the heaps of two workers filled the memory, and the kernel killed one worker
   const share = Math.max(leastHeap, memory / 2 / workers);
   return share < getHeapStatistics().heap_size_limit ? [`--max-old-space-size=${Math.floor(share / megabyte)}`] : [];
 }
@@ -76,10 +80,19 @@ export class InFlight {
     return this.requests < inFlightRequests;
   }
 
-  /** Counts bytes of the request's body until the request leaves. Throws `server_overloaded` where there is no room now, `request_too_large` where there can never be room. */
+  /**
+   * Counts bytes of the request's body until the request leaves. Throws `server_overloaded`
+   * where there is no room now, `request_too_large` where there can never be room.
+   */
   hold(bytes: number, exchange: Exchange): void {
     const { inFlightBytes } = exchange.config.server.limits;
-    if (exchange.heldBytes + bytes > inFlightBytes) throw new GatewayError('request_too_large', 'The request body needs more memory than this gateway has for the bodies of all requests.', { headers: { connection: 'close' } });
+    if (exchange.heldBytes + bytes > inFlightBytes) {
+      throw new GatewayError(
+        'request_too_large',
+        'The request body needs more memory than this gateway has for the bodies of all requests.',
+        { headers: { connection: 'close' } },
+      );
+    }
     if (this.bytes + bytes > inFlightBytes) throw this.refuse('bytes');
     this.bytes += bytes;
     exchange.heldBytes += bytes;

@@ -34,9 +34,10 @@ export interface Sender {
 export const noSender: Sender = { socket: null, headers: {} };
 
 /**
- * Makes the function that finds the address of a request's client: the address of the connection or, where that is a trusted proxy, the last
- * address of the proxy's list that is not a trusted proxy. Empty where the connection is closed already; null where there is none.
- * safety: a proxy that writes one of the two headers may pass on the other as its client sent it. Where both headers are present and differ, neither counts.
+ * Makes the function that finds the address of a request's client: the address of the connection or, where that is a trusted proxy, the
+ * last address of the proxy's list that is not a trusted proxy. Empty where the connection is closed already; null where there is none.
+ * safety: a proxy that writes one of the two headers may pass on the other as
+ * its client sent it. Where both headers are present and differ, neither counts.
  */
 export function createClientAddress({ trustedProxies }: Pick<Server, 'trustedProxies'>): (sender: Sender) => string | null {
   if (trustedProxies.length === 0) return peerOf;
@@ -56,7 +57,10 @@ export function createClientAddress({ trustedProxies }: Pick<Server, 'trustedPro
     const peer = peerOf({ socket });
     const { forwarded, 'x-forwarded-for': listed } = headers;
     if (peer === null || (forwarded === undefined && listed === undefined) || !isTrusted(peer)) return peer;
-    const said = [...(forwarded === undefined ? [] : [clientIn(forwardedFor(forwarded), peer)]), ...(listed === undefined ? [] : [clientIn(listed.split(',').map(bareAddress), peer)])];
+    const said = [
+      ...(forwarded === undefined ? [] : [clientIn(forwardedFor(forwarded), peer)]),
+      ...(listed === undefined ? [] : [clientIn(listed.split(',').map(bareAddress), peer)]),
+    ];
     const [first = peer, second = first] = said;
     return first === second ? first : peer;
   };
@@ -74,11 +78,20 @@ function blocksOf(entries: readonly string[]): BlockList {
   return blocks;
 }
 
-/** The addresses of a `Forwarded` header: `for=192.0.2.60;proto=http, for="[2001:db8::1]:4711"`. An element without one gives an empty text. */
-const forwardedFor = (header: string): string[] => header.split(',').map((element) => bareAddress(/(?:^|;)\s*for\s*=\s*"?([^";]*)/i.exec(element)?.[1] ?? ''));
+/**
+ * The addresses of a `Forwarded` header: `for=192.0.2.60;proto=http, for="[2001:db8::1]:4711"`. An element without one gives an empty text.
+ */
+const forwardedFor = (header: string): string[] =>
+  header.split(',').map((element) => bareAddress(/(?:^|;)\s*for\s*=\s*"?([^";]*)/i.exec(element)?.[1] ?? ''));
 
 /** An address without its port and its brackets. */
-const bareAddress = (text: string): string => plainAddress(text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1'));
+const bareAddress = (text: string): string =>
+  plainAddress(
+    text
+      .trim()
+      .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
+      .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1'),
+  );
 
 export function senderOf(event: H3Event): Sender {
   const pair = nodePairOf(event);
@@ -95,7 +108,8 @@ const fromWeb = (body: NodeReadableStream | null): Readable => (body === null ? 
 
 /** Ends the request when its client closes the connection. Returns the function to call once the request is answered. */
 export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange): () => void {
-  const onClose = (): void => exchange.cancel(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
+  const onClose = (): void =>
+    exchange.cancel(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
   response.once('close', onClose);
   return () => response.off('close', onClose);
 }
@@ -107,11 +121,15 @@ const mostOfEndpoint = 65_536;
 export const readBytes = (body: Readable, { headers, config }: Exchange, most = mostOfEndpoint): Promise<Buffer> =>
   readBody(body, { limit: Math.min(most, config.server.limits.body), announced: headers['content-length'] });
 
-/** The body of a completion request as JSON. Throws 415 where the headers announce something else, and 503 where there is no room for it. */
+/**
+ * The body of a completion request as JSON. Throws 415 where the headers announce something else, and 503 where there is no room for it.
+ */
 export async function readJson(body: Readable, exchange: Exchange): Promise<unknown> {
   requireJson(exchange.headers);
   const encoding = exchange.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
+  }
   const { limits } = exchange.config.server;
   const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => exchange.hold(bytes) };
   return parseJson(await readBody(body, bounds), limits.jsonDepth, (parts) => exchange.hold(parts * bytesPerPart));

@@ -25,9 +25,15 @@ export interface Listening {
   readonly url: string;
   /** The bound address, as an IP address; empty where another process has the port. */
   readonly address: string;
-  /** Puts changed limits and a renewed certificate into force. A changed header size applies to new connections only, a changed handshake time from the next start. */
+  /**
+   * Puts changed limits and a renewed certificate into force. A changed header size
+   * applies to new connections only, a changed handshake time from the next start.
+   */
   adopt(settings: Adopted): void;
-  /** From now on each reply closes its connection, so that clients and load balancers connect again, perhaps to another gateway. The port stays open. */
+  /**
+   * From now on each reply closes its connection, so that clients and load
+   * balancers connect again, perhaps to another gateway. The port stays open.
+   */
   leave(): void;
   /**
    * Closes the port. New requests are refused; running ones, those of former services too, may take `drainMs`, and are then ended
@@ -52,12 +58,20 @@ interface ListenOptions extends Place {
   readonly given?: GivenPort;
 }
 
-/** The limits under Node's names. Node reads the times at each check and the header size at each connection. Node refuses a header time above the request time. */
-const bounds = ({ headerTimeMs, requestTimeMs, headers }: ServerLimits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
+/**
+ * The limits under Node's names. Node reads the times at each check and the header
+ * size at each connection. Node refuses a header time above the request time.
+ */
+const bounds = ({ headerTimeMs, requestTimeMs, headers }: ServerLimits): object => ({
+  headersTimeout: Math.min(headerTimeMs, requestTimeMs),
+  requestTimeout: requestTimeMs,
+  maxHeaderSize: headers,
+});
 
 /**
- * Milliseconds for which a connection without requests is kept: clients are told the first value, because networks may drop a connection that is idle for minutes.
- * Load balancers have their own idle timeout, up to ten minutes. If the gateway closed first, they would write requests into a closed connection.
+ * Milliseconds for which a connection without requests is kept: clients are told the first value, because
+ * networks may drop a connection that is idle for minutes. Load balancers have their own idle timeout, up
+ * to ten minutes. If the gateway closed first, they would write requests into a closed connection.
  */
 const idleTimes = { keepAliveTimeout: 75_000, keepAliveTimeoutBuffer: 545_000 };
 
@@ -141,9 +155,12 @@ function socketsOf(server: Server, isTls: boolean): Slots<Socket> {
 }
 
 const faults: Readonly<Record<string, (limits: ServerLimits) => GatewayError>> = {
-  HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`, { headers: { connection: 'close' } }),
-  CONNECT: () => new GatewayError('method_not_allowed', 'CONNECT is not allowed: the gateway is no proxy.', { headers: { allow: 'GET, HEAD, POST' } }),
-  ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
+  HPE_HEADER_OVERFLOW: ({ headers }) =>
+    new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`, { headers: { connection: 'close' } }),
+  CONNECT: () =>
+    new GatewayError('method_not_allowed', 'CONNECT is not allowed: the gateway is no proxy.', { headers: { allow: 'GET, HEAD, POST' } }),
+  ERR_HTTP_REQUEST_TIMEOUT: () =>
+    new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
 };
 
 /** Sockets whose fault has been handled. The parser reports a fault again for each part that still arrives. */
@@ -156,7 +173,10 @@ const lastReplyOn = (socket: Asked): ServerResponse | undefined => socket[lastRe
 /** The queue of each connection whose client pipelines. */
 const lines = new WeakMap<Socket, Line>();
 
-/** Whether this reply is still being written, to a request that has arrived whole or is no longer read. Then no error may be written into it. */
+/**
+ * Whether this reply is still being written, to a request that has arrived
+ * whole or is no longer read. Then no error may be written into it.
+ */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
 /** Connections on which a reply with `connection: close` was written while other requests of the same connection waited. */
@@ -164,7 +184,8 @@ const closing = new WeakSet<Socket>();
 
 /**
  * Whether this request came after a reply that closes the connection. Such a request is not served.
- * safety: Node gives the socket to the reply of this request although the earlier reply still waits, and throws once both are written, which ends the process.
+ * safety: Node gives the socket to the reply of this request although the earlier
+ * reply still waits, and throws once both are written, which ends the process.
  */
 function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boolean {
   const { socket } = response.req;
@@ -175,7 +196,8 @@ function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boole
 
 /**
  * Takes over a socket that Node has handed over, because the client sent a request for a proxy. Returns the fault of that request.
- * safety: Node removes its own listeners. An error without a listener ends the process, and a running reply would not learn that its client has left.
+ * safety: Node removes its own listeners. An error without a listener ends
+ * the process, and a running reply would not learn that its client has left.
  */
 function proxyAsked(socket: Socket): NodeJS.ErrnoException {
   socket.on('error', () => socket.destroy());
@@ -187,7 +209,10 @@ function proxyAsked(socket: Socket): NodeJS.ErrnoException {
 const isOfTls = ({ code = '' }: NodeJS.ErrnoException): boolean => code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_');
 
 /** Answers a fault of the HTTP parser, in the same shape as every other error, and closes the connection. */
-async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: ServerLimits }): Promise<void> {
+async function refuseBroken(
+  error: NodeJS.ErrnoException,
+  { socket, service, limits }: { socket: Socket; service: Service; limits: ServerLimits },
+): Promise<void> {
   if (faulty.has(socket)) return;
   faulty.add(socket);
   if (error.code === 'ERR_SSL_HTTP_REQUEST') return endBelowTls(socket, asksWithoutTls);
@@ -199,28 +224,40 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   if (socket.bytesRead === 0) return void socket.destroy();
   // the client has closed its side in the middle of a request, so nobody waits for an answer
   if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
-  const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
+  const fault =
+    faults[error.code ?? '']?.(limits) ??
+    new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
   const before = reply === undefined ? null : (lines.get(socket)?.giveUp(reply) ?? null);
   if (before !== null) return closeAfter(before, socket);
   if (reply === undefined || reply.req.complete) return end(socket, textOf(await service.refuse(fault)));
   // from here on the fault is in the body of a request: that request has its reply already, or gets this fault as its reply
   if (reply.writableFinished) return end(socket);
   closeAfter(reply, socket);
-  // the request's head and the fault may come in one packet. The caller is identified first, because a request of a known caller is on record in any case
+  // the request's head and the fault may come in one packet. The caller is
+  // identified first, because a request of a known caller is on record in any case
   setImmediate(() => service.cancel(fault, reply));
 }
 
 function textOf({ status = 400, headers, body }: Answer<string>): string {
-  const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+  const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 /** The answer to a client that sends plain HTTP to a port of HTTPS. */
-const asksWithoutTls = textOf({ status: 400, headers: { 'content-type': 'application/json' }, body: JSON.stringify(new GatewayError('bad_request', 'This port speaks HTTPS: write https:// in place of http://.').body()) });
+const asksWithoutTls = textOf({
+  status: 400,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(new GatewayError('bad_request', 'This port speaks HTTPS: write https:// in place of http://.').body()),
+});
 
 const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
 
-/** What is wrong with the number of `Host` headers; null: nothing. safety: of two hosts, a proxy in front of the gateway may have used the other one. */
+/**
+ * What is wrong with the number of `Host` headers; null: nothing.
+ * safety: of two hosts, a proxy in front of the gateway may have used the other one.
+ */
 function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
   if (headers.host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
   let hosts = 0;
@@ -232,7 +269,11 @@ function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): str
 }
 
 async function refuseUnnamed(fault: string, { service, response }: { service: Service; response: ServerResponse }): Promise<void> {
-  const { status = 400, headers, body } = await service.refuse(new GatewayError('bad_request', fault, { headers: { connection: 'close' } }));
+  const {
+    status = 400,
+    headers,
+    body,
+  } = await service.refuse(new GatewayError('bad_request', fault, { headers: { connection: 'close' } }));
   response.writeHead(status, { ...headers }).end(body);
 }
 
@@ -256,12 +297,18 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   closeToNew(server);
   closeIdle({ server, sockets });
   const stop = setTimeout(() => {
-    for (const { running } of services) for (const exchange of running) exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
+    for (const { running } of services) {
+      for (const exchange of running) {
+        exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
+      }
+    }
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
   // Node does not treat such a connection as idle, because it waits for the first request
-  const keepUnused = timeLimit(unusedMs, () => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()));
+  const keepUnused = timeLimit(unusedMs, () =>
+    [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()),
+  );
   await allClosed(sockets);
   clearTimeout(stop);
   keepUnused();
@@ -269,7 +316,10 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   server.close();
 }
 
-/** safety: Node treats a connection as idle when its reply is in the send buffer and the client has not read it. Closing the connection would cut the reply off. */
+/**
+ * safety: Node treats a connection as idle when its reply is in the send buffer
+ * and the client has not read it. Closing the connection would cut the reply off.
+ */
 function closeIdle({ server, sockets }: Open): void {
   const reading = [...sockets].filter((socket) => lastReplyOn(socket)?.writableFinished === false);
   for (const socket of reading) socket.destroy = () => socket;
@@ -277,10 +327,16 @@ function closeIdle({ server, sockets }: Open): void {
   for (const socket of reading) Reflect.deleteProperty(socket, 'destroy');
 }
 
-/** safety: http.Server.close() would also stop the time limits for slow clients, and close idle connections while clients write their next requests. */
+/**
+ * safety: http.Server.close() would also stop the time limits for slow
+ * clients, and close idle connections while clients write their next requests.
+ */
 const closeToNew = (server: Server): void => void PlainServer.prototype.close.call(server);
 
-/** After this silence a client has probably stopped using its connection. safety: a request that arrives while its connection is closed is lost. */
+/**
+ * After this silence a client has probably stopped using its connection.
+ * safety: a request that arrives while its connection is closed is lost.
+ */
 const quietMs = 10_000;
 
 /** Closes the connection after the silence. A request that comes before that ends this limit, and its reply closes the connection. */

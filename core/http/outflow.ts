@@ -8,9 +8,16 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import type { Answer, Completion, StreamedBody } from '../pipeline/answer.ts';
 
 /** The answer of a plain endpoint, in the form that h3 takes. A HEAD request gets the head alone, and its stream is never read. */
-export async function toWebResponse({ status = 200, headers, body }: Answer, { id, isHead }: { id: string; isHead: boolean }): Promise<HTTPResponse> {
+export async function toWebResponse(
+  { status = 200, headers, body }: Answer,
+  { id, isHead }: { id: string; isHead: boolean },
+): Promise<HTTPResponse> {
   if (isHead && body instanceof ReadableStream) await body.cancel();
-  return new HTTPResponse(isHead ? null : body, { status, statusText: STATUS_CODES[status] ?? '', headers: { 'x-request-id': id, ...headers } });
+  return new HTTPResponse(isHead ? null : body, {
+    status,
+    statusText: STATUS_CODES[status] ?? '',
+    headers: { 'x-request-id': id, ...headers },
+  });
 }
 
 /** Writes the answer to a completion request. Resolves when Node has all of it, or when the client has left. */
@@ -67,7 +74,9 @@ export function end(socket: Socket, last = ''): void {
   setTimeout(() => socket.destroy(), 1000);
 }
 
-/** How often the rest of a request is checked. A client that has sent nothing since the last check has its answer, or will never read it. */
+/**
+ * How often the rest of a request is checked. A client that has sent nothing since the last check has its answer, or will never read it.
+ */
 const lookMs = 2000;
 const mostLooks = 15;
 /** The most bytes of the rest of a request. */
@@ -129,16 +138,22 @@ function bytesOf(piece: unknown): Uint8Array {
   throw new TypeError('a piece of the answer is neither a text nor bytes');
 }
 
-/** safety: Node counts the bytes of a write before the client has them, so `dropStalledReader` would take a slow client for one that does not read while it reads a large piece. */
+/**
+ * safety: Node counts the bytes of a write before the client has them, so `dropStalledReader`
+ * would take a slow client for one that does not read while it reads a large piece.
+ */
 const mostAtOnce = 65_536;
 
 /**
- * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
- * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole. A stream that never ends by
- * itself (`isEndless`) ends instead, also where `mayGoOn` returns false before one of its pieces. `broke` gets an error that the body itself threw
- * during a read: the client sees only a closed connection.
+ * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client
+ * has left. When the request is cancelled, the stream breaks, so that the client does not take a part for the whole. A
+ * stream that never ends by itself (`isEndless`) ends instead, also where `mayGoOn` returns false before one of its
+ * pieces. `broke` gets an error that the body itself threw during a read: the client sees only a closed connection.
  */
-export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, mayGoOn, broke }: { exchange: Exchange; isEndless: boolean; mayGoOn(): boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
+export function closingItsRequest(
+  body: ReadableStream<Uint8Array>,
+  { exchange, isEndless, mayGoOn, broke }: { exchange: Exchange; isEndless: boolean; mayGoOn(): boolean; broke(error: unknown): void },
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   // a pending read resolves with the end of the stream
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });

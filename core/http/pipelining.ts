@@ -32,7 +32,10 @@ export class Line {
     socket.once('close', () => this.#close());
   }
 
-  /** Serves a request now, or when its turn comes. `before`: the reply before this request's own, which is not written yet. False: too many requests wait, and the connection is to be closed. */
+  /**
+   * Serves a request now, or when its turn comes. `before`: the reply before this request's own,
+   * which is not written yet. False: too many requests wait, and the connection is to be closed.
+   */
   take({ request, response }: Waiting, { before, most }: { before: ServerResponse; most: number }): boolean {
     if (this.#waiting.length === 0 && !this.#running.has(before)) this.#run(before);
     if (this.#running.size < most && this.#waiting.length === 0) {
@@ -77,7 +80,9 @@ export class Line {
     else release(this.#socket);
   }
 
-  /** safety: Node reports that the client has left only to the reply that is being written, and the work for the other requests would go on. */
+  /**
+   * safety: Node reports that the client has left only to the reply that is being written, and the work for the other requests would go on.
+   */
   #close(): void {
     this.#waiting = [];
     for (const response of this.#running) {

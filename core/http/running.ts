@@ -7,7 +7,8 @@ import { refusal } from '../pipeline/pipeline.ts';
 import { Slots } from './slots.ts';
 
 /** The error for requests that come while the gateway stops. */
-export const shuttingDown = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
+export const shuttingDown = (): GatewayError =>
+  new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 
 export class RunningRequests {
   readonly exchanges = new Slots<Exchange>();
@@ -24,7 +25,10 @@ export class RunningRequests {
    * Serves one request. It counts as running until it is answered; one whose answer is a stream, until the stream is over. What
    * `work` throws becomes the answer. `whenOver` is called at the end. Never rejects.
    */
-  async serve<Body>(exchange: Exchange, { work, whenOver }: { work: () => Promise<Answer<Body>>; whenOver: () => void }): Promise<Answer<Body | string>> {
+  async serve<Body>(
+    exchange: Exchange,
+    { work, whenOver }: { work: () => Promise<Answer<Body>>; whenOver: () => void },
+  ): Promise<Answer<Body | string>> {
     const leave = this.exchanges.add(exchange);
     const over = (): void => {
       whenOver();

@@ -12,7 +12,17 @@ import { nearest } from '../names.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { sessionWatch } from './admin.ts';
 import { Exchange } from '../pipeline/exchange.ts';
-import { bodyOf, createClientAddress, endWhenClientLeaves, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
+import {
+  bodyOf,
+  createClientAddress,
+  endWhenClientLeaves,
+  nodePairOf,
+  noSender,
+  readBytes,
+  readJson,
+  senderOf,
+  toSender,
+} from './inbound.ts';
 import type { NodePair, Sender } from './inbound.ts';
 import { closeToOtherOrigins, createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
@@ -86,7 +96,8 @@ export function createService(parts: ServiceParts): Service {
   const { config, pipeline, clock, doors, inFlight } = parts;
   const running = new RunningRequests(pipeline.logger);
   const addressOf = createClientAddress(config.server);
-  const begin: Shared['begin'] = (method, path, sender) => new Exchange({ method, path, address: addressOf(sender), headers: sender.headers, config, createdAt: clock() });
+  const begin: Shared['begin'] = (method, path, sender) =>
+    new Exchange({ method, path, address: addressOf(sender), headers: sender.headers, config, createdAt: clock() });
   const shared = { ...parts, running, begin };
   const app = createApp(shared);
   const byH3 = toNodeHandler(app);
@@ -101,7 +112,9 @@ export function createService(parts: ServiceParts): Service {
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
       if (refusal !== null) void serveRefusal(refusal, { request, response }, shared);
-      else if (!answersPreflight(request, response)) void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
+      else if (!answersPreflight(request, response)) {
+        void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
+      }
     },
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', noSender), error, pipeline),
@@ -114,7 +127,11 @@ export function createService(parts: ServiceParts): Service {
 }
 
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
-async function serveDoor(door: Door, { request, response, params }: NodePair & Partial<Pick<Exchange, 'params'>>, shared: Shared): Promise<void> {
+async function serveDoor(
+  door: Door,
+  { request, response, params }: NodePair & Partial<Pick<Exchange, 'params'>>,
+  shared: Shared,
+): Promise<void> {
   const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, toSender(request));
   exchange.door = door;
@@ -140,7 +157,10 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
   }
 }
 
-/** Identifies an admin, who may ask where the request of any caller would go. Returns the error to answer with. Null: the caller is known now, or is identified later. */
+/**
+ * Identifies an admin, who may ask where the request of any caller would go. Returns
+ * the error to answer with. Null: the caller is known now, or is identified later.
+ */
 async function identifyAdmin(exchange: Exchange, { signIns, keys, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
   try {
     exchange.principal = await dryRunCaller(exchange, { signIns, logger, keys });
@@ -157,17 +177,27 @@ async function serveByH3(byH3: ReturnType<typeof toNodeHandler>, pair: NodePair,
   } catch (thrown) {
     // safety: h3 makes a URL of the address and the host before it catches errors, and an error that nobody catches ends the gateway
     if (pair.response.headersSent) pair.response.destroy();
-    else await serveRefusal((thrown as { code?: unknown }).code === 'ERR_INVALID_URL' ? badAddress(thrown) : GatewayError.from(thrown), pair, shared);
+    else {
+      await serveRefusal(
+        (thrown as { code?: unknown }).code === 'ERR_INVALID_URL' ? badAddress(thrown) : GatewayError.from(thrown),
+        pair,
+        shared,
+      );
+    }
   }
 }
 
-const badAddress = (cause: unknown): GatewayError => new GatewayError('bad_request', 'The address or the Host header of the request is malformed.', { cause });
+const badAddress = (cause: unknown): GatewayError =>
+  new GatewayError('bad_request', 'The address or the Host header of the request is malformed.', { cause });
 
 /** Answers a request with an error, whatever it asks for. Its body is not kept. Never rejects. */
 async function serveRefusal(error: GatewayError, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const exchange = begin(request.method ?? '', path, toSender(request));
-  await writeCompletion(await running.serve(exchange, { work: () => refuse(exchange, error, pipeline), whenOver: connect(response, exchange) }), response);
+  await writeCompletion(
+    await running.serve(exchange, { work: () => refuse(exchange, error, pipeline), whenOver: connect(response, exchange) }),
+    response,
+  );
 }
 
 type Work = (exchange: Exchange, event: H3Event) => Promise<Answer>;
@@ -180,7 +210,10 @@ function createApp(shared: Shared): H3 {
   const serve = async (event: H3Event, work: Work): Promise<HTTPResponse> => {
     const exchange = begin(event);
     const pair = nodePairOf(event);
-    const answer = await running.serve(exchange, { work: () => work(exchange, event), whenOver: pair === null ? noSocket : connect(pair.response, exchange) });
+    const answer = await running.serve(exchange, {
+      work: () => work(exchange, event),
+      whenOver: pair === null ? noSocket : connect(pair.response, exchange),
+    });
     return await toWebResponse(answer, { id: exchange.id, isHead: event.req.method === 'HEAD' });
   };
   const malformed = async (thrown: unknown, event: H3Event): Promise<HTTPResponse> => {
@@ -202,10 +235,20 @@ function createApp(shared: Shared): H3 {
   }
   for (const [path, methods] of allowed) {
     const door = doors.find((one) => one.path === path) ?? null;
-    app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline)));
+    app.all(path, (event) =>
+      serve(
+        event,
+        refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline),
+      ),
+    );
   }
   const plain = [...allowed.keys()].filter((path) => !/[:*]/.test(path));
-  app.all('/**', (event) => serve(event, refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline)));
+  app.all('/**', (event) =>
+    serve(
+      event,
+      refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline),
+    ),
+  );
   return app;
 }
 
@@ -219,31 +262,60 @@ async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPR
 }
 
 /** A refusal of a request that no door and no endpoint takes. One with a key that is known is on record as its owner's. */
-const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipeline): Work => async (exchange) => {
-  await identify(exchange, pipeline);
-  return await refuse(exchange, errorOf(exchange), pipeline);
-};
+const refusing =
+  (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipeline): Work =>
+  async (exchange) => {
+    await identify(exchange, pipeline);
+    return await refuse(exchange, errorOf(exchange), pipeline);
+  };
 
-const workOf = (endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: Shared): Work => async (exchange, event) => {
-  const pair = nodePairOf(event);
-  if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
-  if (running.isDraining) throw shuttingDown();
-  exchange.expire(exchange.config.routing.default);
-  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, signIns, logger: pipeline.logger }));
-  // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
-  const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
-  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address: exchange.address, body }), dropLate);
-  exchange.stopClock();
-  // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
-  const coded = endpoint.path.startsWith('/api/') ? await compressed(endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer, exchange.headers['accept-encoding']) : answer;
-  if (!(coded.body instanceof ReadableStream)) return coded;
-  const isEndless = coded.isEndless === true;
-  if (isEndless) running.endless.add(exchange);
-  if (pair !== null) dropStalledReader(pair.response);
-  const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, plugin: endpoint.plugin, path: endpoint.path, error });
-  const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
-  return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
-};
+const workOf =
+  (endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: Shared): Work =>
+  async (exchange, event) => {
+    const pair = nodePairOf(event);
+    if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
+    if (running.isDraining) throw shuttingDown();
+    exchange.expire(exchange.config.routing.default);
+    const principal = await unlessCancelled(
+      exchange.cancellation,
+      admit(endpoint, exchange, { hooks: pipeline.hooks, signIns, logger: pipeline.logger }),
+    );
+    // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
+    const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
+    const answer = await unlessCancelled(
+      exchange.cancellation,
+      endpoint.handle({
+        arrived: exchange.view,
+        principal,
+        params: paramsOf(event),
+        query: event.url.searchParams,
+        address: exchange.address,
+        body,
+      }),
+      dropLate,
+    );
+    exchange.stopClock();
+    // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
+    const coded = endpoint.path.startsWith('/api/')
+      ? await compressed(
+          endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer,
+          exchange.headers['accept-encoding'],
+        )
+      : answer;
+    if (!(coded.body instanceof ReadableStream)) return coded;
+    const isEndless = coded.isEndless === true;
+    if (isEndless) running.endless.add(exchange);
+    if (pair !== null) dropStalledReader(pair.response);
+    const broke = (error: unknown): void =>
+      pipeline.logger.error('an endpoint broke off its answer', {
+        request: exchange.id,
+        plugin: endpoint.plugin,
+        path: endpoint.path,
+        error,
+      });
+    const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
+    return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
+  };
 
 const always = (): boolean => true;
 
@@ -251,19 +323,26 @@ const always = (): boolean => true;
 const dropLate = ({ body }: Answer): void => void (body instanceof ReadableStream && body.cancel().catch(() => {}));
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */
-const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
+const paramsOf = ({ context }: H3Event): Record<string, string> =>
+  Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
 
 /** h3 itself refuses one thing: an address whose percent encoding is broken. */
 function fromHttp(thrown: unknown): unknown {
   const status = (thrown as { status?: number }).status ?? 500;
-  return status >= 400 && status < 500 ? new GatewayError('bad_request', 'The address is malformed: its percent encoding is broken.', { cause: thrown }) : thrown;
+  return status >= 400 && status < 500
+    ? new GatewayError('bad_request', 'The address is malformed: its percent encoding is broken.', { cause: thrown })
+    : thrown;
 }
 
 /** The error has the form of the door that has the path. */
 function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null; methods: readonly string[] }): GatewayError {
   const { method, path } = exchange;
   exchange.door = door;
-  return new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
+  return new GatewayError(
+    'method_not_allowed',
+    `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`,
+    { headers: { allow: methods.join(', ') } },
+  );
 }
 
 /**
@@ -274,5 +353,8 @@ function unknownUrl(exchange: Exchange, { doors, known }: { doors: readonly Door
   const { method, path } = exchange;
   exchange.door = doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
   const near = nearest(path, known);
-  return new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. ${near === null ? 'Chat requests go to POST /v1/chat/completions.' : `Did you mean "${near}"?`}`);
+  return new GatewayError(
+    'unknown_url',
+    `There is no ${method} ${path.slice(0, 200)}. ${near === null ? 'Chat requests go to POST /v1/chat/completions.' : `Did you mean "${near}"?`}`,
+  );
 }

@@ -62,7 +62,9 @@ export class EndedSessions {
     const folder = folderIn(dataDir);
     try {
       makeFolder(folder);
-      for (const file of readdirSync(folder)) if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
+      for (const file of readdirSync(folder)) {
+        if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
+      }
       writeFileSync(join(folder, id), '', { mode: 0o600 });
     } catch {
       // this process knows that the session has ended; a read-only directory is no reason to refuse the sign-out

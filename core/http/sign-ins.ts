@@ -17,7 +17,10 @@ import type { Ended } from './sessions.ts';
 const free = 5;
 const firstHoldMs = 250;
 const longestHoldMs = 2000;
-/** The most wrong keys of one address whose answers are delayed at the same time. While so many wait, no other key of that address is checked. */
+/**
+ * The most wrong keys of one address whose answers are delayed at the
+ * same time. While so many wait, no other key of that address is checked.
+ */
 const mostDelayed = 8;
 /** An address is forgotten when it has sent no wrong key for so long. */
 const forgetMs = 600_000;
@@ -71,7 +74,9 @@ export class SignIns implements Disposable {
     if ((this.#guessers.get(place)?.waiting ?? 0) >= mostDelayed) {
       this.unread++;
       this.#say('unread', claimant);
-      throw new GatewayError('too_many_attempts', 'Too many wrong admin keys came from this address. Wait a moment, and try again.', { retryAfterMs: longestHoldMs });
+      throw new GatewayError('too_many_attempts', 'Too many wrong admin keys came from this address. Wait a moment, and try again.', {
+        retryAfterMs: longestHoldMs,
+      });
     }
     if (given.some((key) => isSame(key, right))) return true;
     this.wrong++;
@@ -122,7 +127,10 @@ export class SignIns implements Disposable {
   }
 }
 
-/** The network of a client: an IPv4 address itself; the first half of an IPv6 address, because one machine may use all addresses of the other half. */
+/**
+ * The network of a client: an IPv4 address itself; the first half of an IPv6
+ * address, because one machine may use all addresses of the other half.
+ */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   return isIPv4(plain) ? plain : groupsOf(plain).slice(0, 4).join(':');

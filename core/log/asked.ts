@@ -1,6 +1,7 @@
 /**
- * The body of a logged request, as its caller could have written it at its door. The log keeps requests of all doors in the form of the chat
- * completions API, with the fields that only one door knows. Where a door takes several spellings of a field, the body has one of them.
+ * The body of a logged request, as its caller could have written it at its door. The log keeps
+ * requests of all doors in the form of the chat completions API, with the fields that only one
+ * door knows. Where a door takes several spellings of a field, the body has one of them.
  */
 import { fieldsOf, isFields, listOf, textOf, type Fields } from '../wire/fields.ts';
 import { objectIn } from '../wire/json.ts';
@@ -18,7 +19,8 @@ export function askedBody(path: string, request: unknown): unknown {
   return { ...body, messages: body['messages'].map((message) => without(fieldsOf(message), 'native')) };
 }
 
-const without = (fields: Fields, ...names: readonly string[]): Fields => Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+const without = (fields: Fields, ...names: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
 const ownOf = ({ native }: Fields): Fields => fieldsOf(fieldsOf(native)['fields']);
 
@@ -27,11 +29,30 @@ const entriesOf = (value: unknown): readonly Fields[] => listOf(value).map(field
 
 function promptBody({ messages, max_completion_tokens: most, stream_options: options, ...body }: Fields): Fields {
   const [{ content } = {}] = entriesOf(messages);
-  return { ...body, prompt: content, ...(most !== undefined && { max_tokens: most }), ...(options !== undefined && { stream_options: options }) };
+  return {
+    ...body,
+    prompt: content,
+    ...(most !== undefined && { max_tokens: most }),
+    ...(options !== undefined && { stream_options: options }),
+  };
 }
 
 /** The fields that have other names in both of the other formats. */
-const renamed = ['messages', 'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'max_completion_tokens', 'stop', 'user', 'reasoning', 'reasoning_effort', 'native', 'door'];
+const renamed = [
+  'messages',
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'max_completion_tokens',
+  'stop',
+  'user',
+  'reasoning',
+  'reasoning_effort',
+  'native',
+  'door',
+];
 
 function messagesBody(request: Fields): Fields {
   const { messages, tools, max_completion_tokens: most, stop } = request;
@@ -54,10 +75,17 @@ function messagesBody(request: Fields): Fields {
 }
 
 /** How hard the model should think, and the form of the answer. */
-function thinkingOf({ reasoning_effort: effort, reasoning, response_format: format }: Fields, { thinking, output_config: config }: Fields): Fields {
+function thinkingOf(
+  { reasoning_effort: effort, reasoning, response_format: format }: Fields,
+  { thinking, output_config: config }: Fields,
+): Fields {
   const { max_tokens: budget } = fieldsOf(reasoning);
   const schema = fieldsOf(fieldsOf(format)['json_schema'])['schema'];
-  const output = { ...(effort !== undefined && { effort }), ...(schema !== undefined && { format: { type: 'json_schema', schema } }), ...fieldsOf(config) };
+  const output = {
+    ...(effort !== undefined && { effort }),
+    ...(schema !== undefined && { format: { type: 'json_schema', schema } }),
+    ...fieldsOf(config),
+  };
   const type = budget !== undefined ? { type: 'enabled', budget_tokens: budget } : effort !== undefined ? { type: 'adaptive' } : null;
   return {
     ...((type !== null || thinking !== undefined) && { thinking: { ...type, ...fieldsOf(thinking) } }),
@@ -75,7 +103,10 @@ function toolWithSchema(tool: Fields): Fields {
 function choiceWithType({ tool_choice: choice, parallel_tool_calls: parallel }: Fields): Fields {
   if (choice === undefined) return {};
   const named = fieldsOf(fieldsOf(choice)['function'])['name'];
-  const type = typeof choice === 'string' ? { type: choice === 'required' ? 'any' : choice } : { type: 'tool', name: named, ...ownOf(fieldsOf(choice)) };
+  const type =
+    typeof choice === 'string'
+      ? { type: choice === 'required' ? 'any' : choice }
+      : { type: 'tool', name: named, ...ownOf(fieldsOf(choice)) };
   return { tool_choice: { ...type, ...(typeof parallel === 'boolean' && { disable_parallel_tool_use: !parallel }) } };
 }
 
@@ -89,7 +120,10 @@ function turnsOf(messages: readonly Fields[]): readonly Fields[] {
       if (last?.hasResults === true) (last.content as unknown[]).push(resultBlock(message));
       else turns.push({ role: 'user', content: [resultBlock(message)], hasResults: true });
     } else if (role === 'user' && last?.hasResults === true) {
-      last.content = [...(last.content as unknown[]), ...(typeof content === 'string' ? [{ type: 'text', text: content }] : (blocksOf(content) as unknown[]))];
+      last.content = [
+        ...(last.content as unknown[]),
+        ...(typeof content === 'string' ? [{ type: 'text', text: content }] : (blocksOf(content) as unknown[])),
+      ];
       last.hasResults = false;
     } else turns.push({ role, content: role === 'assistant' ? saidBlocks(message) : blocksOf(content), hasResults: false });
   }
@@ -98,7 +132,14 @@ function turnsOf(messages: readonly Fields[]): readonly Fields[] {
 
 function resultBlock(message: Fields): Fields {
   const { tool_call_id: id, content, is_error: isError, cache_control: mark } = message;
-  return { type: 'tool_result', tool_use_id: id, content: blocksOf(content), ...(isError !== undefined && { is_error: isError }), ...ownOf(message), ...(mark !== undefined && { cache_control: mark }) };
+  return {
+    type: 'tool_result',
+    tool_use_id: id,
+    content: blocksOf(content),
+    ...(isError !== undefined && { is_error: isError }),
+    ...ownOf(message),
+    ...(mark !== undefined && { cache_control: mark }),
+  };
 }
 
 const blocksOf = (content: unknown): unknown => (Array.isArray(content) ? entriesOf(content).map(blockOf) : content);
@@ -124,8 +165,14 @@ function sourceOf(address: unknown): Fields {
 function saidBlocks(message: Fields): unknown {
   const { content, tool_calls: calls, reasoning, reasoning_details: details } = message;
   const states = entriesOf(details).map((detail) => without(detail, 'after') as unknown as ReasoningDetail);
-  const thoughts = states.map((detail) => (detail.type === 'reasoning.text' ? { type: 'thinking', thinking: detail.text ?? '', signature: toOpaque(detail, detail.text) } : { type: 'redacted_thinking', data: toOpaque(detail) }));
-  if (typeof reasoning === 'string' && !thoughts.some(({ type }) => type === 'thinking')) thoughts.unshift({ type: 'thinking', thinking: reasoning, signature: toOpaque({ type: 'reasoning.text', text: '' }) });
+  const thoughts = states.map((detail) =>
+    detail.type === 'reasoning.text'
+      ? { type: 'thinking', thinking: detail.text ?? '', signature: toOpaque(detail, detail.text) }
+      : { type: 'redacted_thinking', data: toOpaque(detail) },
+  );
+  if (typeof reasoning === 'string' && !thoughts.some(({ type }) => type === 'thinking')) {
+    thoughts.unshift({ type: 'thinking', thinking: reasoning, signature: toOpaque({ type: 'reasoning.text', text: '' }) });
+  }
   if (thoughts.length === 0 && calls === undefined) return blocksOf(content);
   const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(blocksOf(content));
   return [...thoughts, ...words, ...entriesOf(calls).map(useBlock)];
@@ -188,7 +235,11 @@ function orderedItems(order: readonly Fields[], { thoughts, content, calls }: Sa
     if (entry['type'] === 'item') return fieldsOf(entry['item']);
     const from = part;
     part += Number(entry['parts']);
-    return { role: 'assistant', ...fieldsOf(entry['fields']), content: partsOf(Array.isArray(content) ? content.slice(from, part) : content, 'output_text') };
+    return {
+      role: 'assistant',
+      ...fieldsOf(entry['fields']),
+      content: partsOf(Array.isArray(content) ? content.slice(from, part) : content, 'output_text'),
+    };
   });
   // thoughts without state have no place in the order, so they come first
   return [...thoughts.slice(thought), ...items];
@@ -199,17 +250,24 @@ function thoughtItems({ reasoning, reasoning_details: details }: Fields): readon
   const summary = typeof reasoning === 'string' ? [{ type: 'summary_text', text: reasoning }] : [];
   const states = entriesOf(details);
   if (states.length === 0) return summary.length === 0 ? [] : [{ type: 'reasoning', summary }];
-  return states.map((detail, at) => ({ type: 'reasoning', summary: at === 0 ? summary : [], encrypted_content: toOpaque(detail as unknown as ReasoningDetail) }));
+  return states.map((detail, at) => ({
+    type: 'reasoning',
+    summary: at === 0 ? summary : [],
+    encrypted_content: toOpaque(detail as unknown as ReasoningDetail),
+  }));
 }
 
 function callItem(call: Fields): Fields {
   const { name, arguments: input } = fieldsOf(call['function']);
   const own = ownOf(call);
-  if (own['type'] === 'custom_tool_call') return { call_id: call['id'], name, input: fieldsOf(objectIn(textOf(input) ?? ''))['input'] ?? '', ...own };
+  if (own['type'] === 'custom_tool_call') {
+    return { call_id: call['id'], name, input: fieldsOf(objectIn(textOf(input) ?? ''))['input'] ?? '', ...own };
+  }
   return { type: 'function_call', call_id: call['id'], name, arguments: input, ...own };
 }
 
-const partsOf = (content: unknown, type: string): unknown => (Array.isArray(content) ? entriesOf(content).map((part) => partOf(part, type)) : content);
+const partsOf = (content: unknown, type: string): unknown =>
+  Array.isArray(content) ? entriesOf(content).map((part) => partOf(part, type)) : content;
 
 function partOf(part: Fields, type: string): Fields {
   const { text, image_url: image, file, native } = part;

@@ -8,10 +8,12 @@ const faultless: ReadonlySet<string> = new Set(['answered', 'outrun', 'client_cl
 export const isFault = ({ outcome }: Pick<AttemptResult, 'outcome'>): boolean => !faultless.has(outcome);
 
 /** Whether a request was answered although an attempt had failed: its caller noticed nothing. */
-export const isRescued = ({ outcome, attempts }: Pick<LoggedRequest, 'outcome' | 'attempts'>): boolean => outcome === 'answered' && attempts.some(isFault);
+export const isRescued = ({ outcome, attempts }: Pick<LoggedRequest, 'outcome' | 'attempts'>): boolean =>
+  outcome === 'answered' && attempts.some(isFault);
 
 /** The name of the target that was asked: `openai/gpt-5`, or `openai#2/gpt-5` where the provider has several keys. */
-export const targetOf = ({ target, provider, externalId }: Pick<AttemptResult, 'target' | 'provider' | 'externalId'>): string => target ?? `${provider}/${externalId}`;
+export const targetOf = ({ target, provider, externalId }: Pick<AttemptResult, 'target' | 'provider' | 'externalId'>): string =>
+  target ?? `${provider}/${externalId}`;
 
 /** The dimensions by which attempts are summed up, and the value of an attempt in each. */
 export const attemptValues = {
@@ -28,5 +30,7 @@ export type AttemptDimension = keyof typeof attemptValues;
  */
 export function onlyTargetOf({ outcome, attempts }: Pick<LoggedRequest, 'outcome' | 'attempts'>): string | undefined {
   const [first] = attempts;
-  return first !== undefined && attempts.length === 1 && outcome === 'answered' && first.outcome === 'answered' ? targetOf(first) : undefined;
+  return first !== undefined && attempts.length === 1 && outcome === 'answered' && first.outcome === 'answered'
+    ? targetOf(first)
+    : undefined;
 }

@@ -13,7 +13,11 @@ export type Coding = 'br' | 'gzip' | 'identity';
 
 /** The best coding that a client takes. @param accepted its header `accept-encoding` */
 export function codingOf(accepted = ''): Coding {
-  const codings = accepted.split(',').map((part) => part.trim()).filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part)).map((part) => part.split(';')[0]);
+  const codings = accepted
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
+    .map((part) => part.split(';')[0]);
   return codings.includes('br') ? 'br' : codings.includes('gzip') ? 'gzip' : 'identity';
 }
 
@@ -34,20 +38,40 @@ export function unlessKnown(answer: Answer, known: string | undefined): Answer {
   if (status !== 200 || typeof body !== 'string') return answer;
   // weak: the bytes differ by coding
   const etag = `W/"${hash('sha1', body, 'base64url')}"`;
-  return known?.split(/\s*,\s*/).includes(etag) === true ? { status: 304, headers: { ...headers, etag }, body: '' } : { ...answer, headers: { ...headers, etag } };
+  return known?.split(/\s*,\s*/).includes(etag) === true
+    ? { status: 304, headers: { ...headers, etag }, body: '' }
+    : { ...answer, headers: { ...headers, etag } };
 }
 
-/** The answer in the best coding that its client takes; one that has a coding already stays as it is. Events are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed. */
+/**
+ * The answer in the best coding that its client takes; one that has a coding already stays as it is. Events
+ * are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed.
+ */
 export async function compressed(answer: Answer, accepted: string | undefined): Promise<Answer> {
   if (answer.isEndless === true) return answer;
   const { body } = answer;
   // by small letters: a plugin may write the names in any way
-  const { vary, 'content-length': length, ...headers } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const {
+    vary,
+    'content-length': length,
+    ...headers
+  } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   if (headers['content-encoding'] !== undefined) return answer;
   const coding = codingOf(accepted);
-  const coded = (bytes: Answer['body']): Answer => ({ ...answer, headers: { ...headers, vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`, ...(bytes !== body && { 'content-encoding': coding }), ...(bytes === body && length !== undefined && { 'content-length': length }) }, body: bytes });
+  const coded = (bytes: Answer['body']): Answer => ({
+    ...answer,
+    headers: {
+      ...headers,
+      vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`,
+      ...(bytes !== body && { 'content-encoding': coding }),
+      ...(bytes === body && length !== undefined && { 'content-length': length }),
+    },
+    body: bytes,
+  });
   if (coding === 'identity') return coded(body);
-  if (body instanceof ReadableStream) return coded(ReadableStream.from(flushed(body, coding === 'br' ? createBrotliCompress(brotli) : createGzip())));
+  if (body instanceof ReadableStream) {
+    return coded(ReadableStream.from(flushed(body, coding === 'br' ? createBrotliCompress(brotli) : createGzip())));
+  }
   const bytes = Buffer.from(body as string);
   if (bytes.length < smallest) return coded(body);
   return coded(coding === 'br' ? await whole.br(bytes, brotli) : await whole.gzip(bytes));

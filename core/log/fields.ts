@@ -68,39 +68,173 @@ export interface RecordField extends Omit<Entry, 'column' | 'asked'> {
 }
 
 const booleans = ['true', 'false'];
-const value = (name: string, placeholder: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'value', placeholder, ...more });
-const flag = (name: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'flag', placeholder: 'BOOL', words: booleans, ...more });
-const bound = (name: string, examples: readonly string[], help: string): FieldFilter => ({ name, kind: 'bound', placeholder: `'${examples[0]}'`, examples, help });
-const tokens = (label: string, column: string, more: Partial<Entry> = {}): Entry => ({ kind: 'number', label, column, isCounted: true, ...more });
+const value = (name: string, placeholder: string, more: Partial<FieldFilter> = {}): FieldFilter => ({
+  name,
+  kind: 'value',
+  placeholder,
+  ...more,
+});
+const flag = (name: string, more: Partial<FieldFilter> = {}): FieldFilter => ({
+  name,
+  kind: 'flag',
+  placeholder: 'BOOL',
+  words: booleans,
+  ...more,
+});
+const bound = (name: string, examples: readonly string[], help: string): FieldFilter => ({
+  name,
+  kind: 'bound',
+  placeholder: `'${examples[0]}'`,
+  examples,
+  help,
+});
+const tokens = (label: string, column: string, more: Partial<Entry> = {}): Entry => ({
+  kind: 'number',
+  label,
+  column,
+  isCounted: true,
+  ...more,
+});
 const common = { isDimension: true, isFacet: true };
 
 /** In the order of the CSV columns. `satisfies` makes a record field without an entry a compile error. */
 const table = {
-  id: { kind: 'id', label: 'Request id', column: 'id', listed: 'id', filter: { name: 'id', kind: 'prefix', placeholder: 'ID', help: 'the id of a request, which shows it with its bodies, or its first 8 characters or more' } },
+  id: {
+    kind: 'id',
+    label: 'Request id',
+    column: 'id',
+    listed: 'id',
+    filter: {
+      name: 'id',
+      kind: 'prefix',
+      placeholder: 'ID',
+      help: 'the id of a request, which shows it with its bodies, or its first 8 characters or more',
+    },
+  },
   createdAt: { kind: 'time', label: 'Time', column: 'created_at', listed: 'time' },
-  status: { kind: 'status', label: 'Status', column: 'status', otherwise: 0, listed: 'status', filter: { name: 'status', kind: 'status', placeholder: 'S', words: ['ok', 'error', '2xx', '4xx', '5xx', '429'], help: 'ok, error, 4xx, 429', ...common } },
-  outcome: { kind: 'text', label: 'Outcome', column: 'outcome', otherwise: 'failed', filter: value('outcome', 'O', { words: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'], isDimension: true }) },
+  status: {
+    kind: 'status',
+    label: 'Status',
+    column: 'status',
+    otherwise: 0,
+    listed: 'status',
+    filter: {
+      name: 'status',
+      kind: 'status',
+      placeholder: 'S',
+      words: ['ok', 'error', '2xx', '4xx', '5xx', '429'],
+      help: 'ok, error, 4xx, 429',
+      ...common,
+    },
+  },
+  outcome: {
+    kind: 'text',
+    label: 'Outcome',
+    column: 'outcome',
+    otherwise: 'failed',
+    filter: value('outcome', 'O', { words: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'], isDimension: true }),
+  },
   requestedModel: { kind: 'text', label: 'Asked for', column: 'requested_model', listed: 'requested' },
-  model: { kind: 'text', label: 'Model', column: 'model', listed: 'model', filter: value('model', 'ID', { help: 'the model that answered', ...common }) },
-  provider: { kind: 'text', label: 'Provider', column: 'provider', listed: 'provider', filter: value('provider', 'ID', { help: 'the provider that answered', ...common }) },
-  key: { kind: 'text', label: 'Key', column: 'key_name', listed: 'key', filter: value('key', 'NAME', { help: "the name of the caller's key", ...common }) },
-  userAgent: { kind: 'text', label: 'User agent', column: 'user_agent', listed: 'agent', filter: value('agent', 'NAME', { isDimension: true, help: "the client's user agent, as it sent it" }) },
-  stream: { kind: 'flag', label: 'Stream', column: 'stream', listed: 'stream', filter: flag('stream', { isDimension: true, help: 'true or false' }) },
-  finishReason: { kind: 'text', label: 'Finish reason', column: 'finish_reason', listed: 'finish', filter: value('finish', 'F', { words: finishReasons, ...common }) },
-  durationMs: { kind: 'milliseconds', label: 'Total', column: 'duration_ms', otherwise: 0, listed: 'total', filter: bound('latency', ['>2s', '>500ms'], 'also <, >= and <=') },
-  timeToFirstTokenMs: { kind: 'milliseconds', label: 'First token', column: 'ttft_ms', listed: 'ttft', filter: bound('ttft', ['>500ms', '>1s'], 'time to the first token') },
+  model: {
+    kind: 'text',
+    label: 'Model',
+    column: 'model',
+    listed: 'model',
+    filter: value('model', 'ID', { help: 'the model that answered', ...common }),
+  },
+  provider: {
+    kind: 'text',
+    label: 'Provider',
+    column: 'provider',
+    listed: 'provider',
+    filter: value('provider', 'ID', { help: 'the provider that answered', ...common }),
+  },
+  key: {
+    kind: 'text',
+    label: 'Key',
+    column: 'key_name',
+    listed: 'key',
+    filter: value('key', 'NAME', { help: "the name of the caller's key", ...common }),
+  },
+  userAgent: {
+    kind: 'text',
+    label: 'User agent',
+    column: 'user_agent',
+    listed: 'agent',
+    filter: value('agent', 'NAME', { isDimension: true, help: "the client's user agent, as it sent it" }),
+  },
+  stream: {
+    kind: 'flag',
+    label: 'Stream',
+    column: 'stream',
+    listed: 'stream',
+    filter: flag('stream', { isDimension: true, help: 'true or false' }),
+  },
+  finishReason: {
+    kind: 'text',
+    label: 'Finish reason',
+    column: 'finish_reason',
+    listed: 'finish',
+    filter: value('finish', 'F', { words: finishReasons, ...common }),
+  },
+  durationMs: {
+    kind: 'milliseconds',
+    label: 'Total',
+    column: 'duration_ms',
+    otherwise: 0,
+    listed: 'total',
+    filter: bound('latency', ['>2s', '>500ms'], 'also <, >= and <='),
+  },
+  timeToFirstTokenMs: {
+    kind: 'milliseconds',
+    label: 'First token',
+    column: 'ttft_ms',
+    listed: 'ttft',
+    filter: bound('ttft', ['>500ms', '>1s'], 'time to the first token'),
+  },
   tokensPerSecond: { kind: 'rate', label: 'Tokens/s', isCounted: true, listed: 'speed' },
   'usage.promptTokens': tokens('In', 'prompt_tokens', { listed: 'in' }),
   'usage.completionTokens': tokens('Out', 'completion_tokens', { listed: 'out' }),
-  'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', { listed: 'reasoning', filter: flag('reasoning', { kind: 'some', help: 'whether tokens went into reasoning' }) }),
-  'usage.cachedTokens': tokens('Cached', 'cached_tokens', { listed: 'cached', filter: flag('cached', { kind: 'some', help: 'whether tokens came from a cache of the provider' }) }),
+  'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', {
+    listed: 'reasoning',
+    filter: flag('reasoning', { kind: 'some', help: 'whether tokens went into reasoning' }),
+  }),
+  'usage.cachedTokens': tokens('Cached', 'cached_tokens', {
+    listed: 'cached',
+    filter: flag('cached', { kind: 'some', help: 'whether tokens came from a cache of the provider' }),
+  }),
   'usage.cacheWriteTokens': tokens('Into the cache', 'cache_write_tokens'),
-  'usage.totalTokens': tokens('Tokens', 'total_tokens', { listed: 'tokens', filter: bound('tokens', ['>1000'], 'the prompt and the answer') }),
+  'usage.totalTokens': tokens('Tokens', 'total_tokens', {
+    listed: 'tokens',
+    filter: bound('tokens', ['>1000'], 'the prompt and the answer'),
+  }),
   usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
   reasoningEstimated: { kind: 'flag', label: 'Reasoning estimated', otherwise: false, isDetail: true },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
-  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', asked: 'attempts', listed: 'attempts', otherwise: [], filter: { name: 'attempts', kind: 'count', placeholder: "'>1'", examples: ['>1', '2'], help: 'how often a provider was asked', isFacet: true } },
-  error: { kind: 'text', label: 'Error', path: 'error.code', asked: 'error_code', listed: 'error', filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * matches any text', ...common } },
+  attempts: {
+    kind: 'number',
+    label: 'Attempts',
+    path: 'attempts.length',
+    asked: 'attempts',
+    listed: 'attempts',
+    otherwise: [],
+    filter: {
+      name: 'attempts',
+      kind: 'count',
+      placeholder: "'>1'",
+      examples: ['>1', '2'],
+      help: 'how often a provider was asked',
+      isFacet: true,
+    },
+  },
+  error: {
+    kind: 'text',
+    label: 'Error',
+    path: 'error.code',
+    asked: 'error_code',
+    listed: 'error',
+    filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * matches any text', ...common },
+  },
   door: { kind: 'text', label: 'Door', column: 'door', listed: 'door', filter: value('door', 'NAME', { words: doorNames, ...common }) },
   promptStart: { kind: 'text', label: 'Prompt', column: 'prompt_start', listed: 'prompt', isDetail: true },
   configHash: { kind: 'text', label: 'Config' },
@@ -122,7 +256,8 @@ const table = {
 
 function reader(path: string): (record: LoggedRequest) => unknown {
   const steps = path.split('.');
-  return (record) => steps.reduce<unknown>((found, step) => (found as Readonly<Record<string, unknown>> | null | undefined)?.[step], record) ?? null;
+  return (record) =>
+    steps.reduce<unknown>((found, step) => (found as Readonly<Record<string, unknown>> | null | undefined)?.[step], record) ?? null;
 }
 
 const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
@@ -140,19 +275,64 @@ export interface FilteredField extends Omit<RecordField, 'name'> {
   readonly attempt?: AttemptDimension;
 }
 
-const ofAttempt = (attempt: AttemptDimension, { label, ...filter }: Omit<FieldFilter, 'kind'> & { readonly label: string }): FilteredField =>
-  ({ name: filter.name, kind: 'text', label, path: 'attempts', column: null, asked: null, attempt, filter: { ...filter, kind: 'any' }, read: ({ attempts }) => [...new Set(attempts.map(attemptValues[attempt]))] });
+const ofAttempt = (
+  attempt: AttemptDimension,
+  { label, ...filter }: Omit<FieldFilter, 'kind'> & { readonly label: string },
+): FilteredField => ({
+  name: filter.name,
+  kind: 'text',
+  label,
+  path: 'attempts',
+  column: null,
+  asked: null,
+  attempt,
+  filter: { ...filter, kind: 'any' },
+  read: ({ attempts }) => [...new Set(attempts.map(attemptValues[attempt]))],
+});
 
 /** Values that are computed from a record's attempts. */
 const derived: readonly FilteredField[] = [
-  ofAttempt('attempt.provider', { name: 'tried', label: 'Tried', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }),
-  ofAttempt('attempt.model', { name: 'attempt.model', label: 'Model tried', placeholder: 'ID', help: 'a model that was asked, whether it answered or not' }),
-  ofAttempt('attempt.code', { name: 'attempt.code', label: 'Outcome of an attempt', placeholder: 'CODE', help: 'answered, outrun, or the error code of an attempt' }),
-  ofAttempt('attempt.target', { name: 'attempt.target', label: 'Target tried', placeholder: 'NAME', help: 'a provider, or one of its keys, with the name of the model there' }),
-  { name: 'rescued', kind: 'flag', label: 'Rescued', path: 'attempts', column: null, asked: 'rescued', otherwise: false, filter: flag('rescued', { help: 'whether it was answered after an attempt had failed' }), read: isRescued },
+  ofAttempt('attempt.provider', {
+    name: 'tried',
+    label: 'Tried',
+    placeholder: 'ID',
+    help: 'a provider that was asked, whether it answered or not',
+  }),
+  ofAttempt('attempt.model', {
+    name: 'attempt.model',
+    label: 'Model tried',
+    placeholder: 'ID',
+    help: 'a model that was asked, whether it answered or not',
+  }),
+  ofAttempt('attempt.code', {
+    name: 'attempt.code',
+    label: 'Outcome of an attempt',
+    placeholder: 'CODE',
+    help: 'answered, outrun, or the error code of an attempt',
+  }),
+  ofAttempt('attempt.target', {
+    name: 'attempt.target',
+    label: 'Target tried',
+    placeholder: 'NAME',
+    help: 'a provider, or one of its keys, with the name of the model there',
+  }),
+  {
+    name: 'rescued',
+    kind: 'flag',
+    label: 'Rescued',
+    path: 'attempts',
+    column: null,
+    asked: 'rescued',
+    otherwise: false,
+    filter: flag('rescued', { help: 'whether it was answered after an attempt had failed' }),
+    read: isRescued,
+  },
 ];
 
-export const filteredFields: readonly FilteredField[] = [...recordFields.filter((field): field is RecordField & FilteredField => field.filter !== undefined), ...derived];
+export const filteredFields: readonly FilteredField[] = [
+  ...recordFields.filter((field): field is RecordField & FilteredField => field.filter !== undefined),
+  ...derived,
+];
 
 const byFilter: ReadonlyMap<string, FilteredField> = new Map(filteredFields.map((field) => [field.filter.name, field]));
 
@@ -164,7 +344,8 @@ export const dimensions: readonly string[] = filteredFields.filter(({ filter }) 
 
 /** What attempts can be summed up by. */
 export const attemptDimensions = Object.keys(attemptValues) as readonly AttemptDimension[];
-export const isOfAttempts = (dimension: string | null): dimension is AttemptDimension => (attemptDimensions as readonly (string | null)[]).includes(dimension);
+export const isOfAttempts = (dimension: string | null): dimension is AttemptDimension =>
+  (attemptDimensions as readonly (string | null)[]).includes(dimension);
 
 export const facetFields: readonly FilteredField[] = filteredFields.filter(({ filter }) => filter.isFacet);
 
@@ -183,7 +364,9 @@ export const plainName = /^[\w.-]{1,64}$/;
 
 /** What a filter or a dimension named `meta.<key>` or `field.<name>` is about; null for every other name. */
 export function keyedOf(name: string): Keyed | null {
-  if (name.startsWith(prefixes.metadata) && name.length > prefixes.metadata.length) return { part: 'metadata', key: name.slice(prefixes.metadata.length) };
+  if (name.startsWith(prefixes.metadata) && name.length > prefixes.metadata.length) {
+    return { part: 'metadata', key: name.slice(prefixes.metadata.length) };
+  }
   const key = name.startsWith(prefixes.fields) ? name.slice(prefixes.fields.length) : '';
   return plainName.test(key) ? { part: 'fields', key } : null;
 }
@@ -243,4 +426,15 @@ export const dimensionWords = `${[...dimensions, ...attemptDimensions].join(', '
 /** The table as the dashboard needs it, in JSON: see `parts/fields.js` there. */
 export const pageFields = [...recordFields, ...derived]
   .filter(({ filter, listed }) => filter !== undefined || listed !== undefined)
-  .map(({ path, kind, label, listed, isCounted, filter }) => ({ path, kind, label, listed, isCounted, filter: filter?.name, asks: filter?.kind, examples: filter?.examples ?? filter?.words, isDimension: filter?.isDimension, isFacet: filter?.isFacet }));
+  .map(({ path, kind, label, listed, isCounted, filter }) => ({
+    path,
+    kind,
+    label,
+    listed,
+    isCounted,
+    filter: filter?.name,
+    asks: filter?.kind,
+    examples: filter?.examples ?? filter?.words,
+    isDimension: filter?.isDimension,
+    isFacet: filter?.isFacet,
+  }));

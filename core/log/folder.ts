@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 
 /**
  * Makes a folder for data, and the folders above it, for this user alone.
- * safety: one by one, because Node's own `recursive` never returns where the system makes no folders, as in /proc, and hides why a read-only disk refuses
+ * safety: one by one, because Node's own `recursive` never returns where the
+ * system makes no folders, as in /proc, and hides why a read-only disk refuses
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;

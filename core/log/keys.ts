@@ -1,4 +1,7 @@
-/** Callers' keys that are kept in the database of the log: the interface between the plugin that keeps them and the plugin that interprets them. */
+/**
+ * Callers' keys that are kept in the database of the log: the interface
+ * between the plugin that keeps them and the plugin that interprets them.
+ */
 
 /** One key. The database does not read what it is. */
 export interface KeptKey {
@@ -58,7 +61,9 @@ export interface KeyTable {
   readonly place: string;
   /** cost: called every other second; where nothing has changed, it is one look into an index. */
   changes(since: number): Promise<KeptChanges>;
-  /** Writes the key and its line of the audit list together, and gives its new version. Null: somebody else has changed the key meanwhile. */
+  /**
+   * Writes the key and its line of the audit list together, and gives its new version. Null: somebody else has changed the key meanwhile.
+   */
   write(change: KeyChange): Promise<number | null>;
   /** Newest first. */
   events(query: KeyEventQuery): Promise<readonly NumberedKeyEvent[]>;

@@ -12,17 +12,27 @@ import { hexOf } from './record-id.ts';
 export function selects({ from, to, conditions }: LogQuery, record: LoggedRequest): boolean {
   const at = Date.parse(record.createdAt);
   const ofAttempt = conditions.filter(isOfOneAttempt);
-  return (from === null || at >= from) && (to === null || at < to) && conditions.every((condition) => ofAttempt.includes(condition) || fits(condition, record)) && hasAttempt(record, ofAttempt);
+  return (
+    (from === null || at >= from) &&
+    (to === null || at < to) &&
+    conditions.every((condition) => ofAttempt.includes(condition) || fits(condition, record)) &&
+    hasAttempt(record, ofAttempt)
+  );
 }
 
-/** Whether the condition must hold for the same attempt as the other conditions of this kind: "this provider has timed out" is more than "this provider was asked" and "somebody has timed out". */
+/**
+ * Whether the condition must hold for the same attempt as the other conditions of this kind: "this
+ * provider has timed out" is more than "this provider was asked" and "somebody has timed out".
+ */
 export const isOfOneAttempt = ({ field, operator }: Condition): boolean => operator === 'in' && filteredField(field)?.filter.kind === 'any';
 
 /** An empty value asks for records without attempts. */
 function hasAttempt({ attempts }: LoggedRequest, conditions: readonly Pick<Condition, 'field' | 'values'>[]): boolean {
   if (conditions.length === 0) return true;
   if (attempts.length === 0) return conditions.every(({ values }) => values.includes(''));
-  return attempts.some((attempt) => conditions.every(({ field, values }) => values.includes(attemptValues[filteredField(field)?.attempt as AttemptDimension](attempt))));
+  return attempts.some((attempt) =>
+    conditions.every(({ field, values }) => values.includes(attemptValues[filteredField(field)?.attempt as AttemptDimension](attempt))),
+  );
 }
 
 function fits({ field, operator, values }: Condition, record: LoggedRequest): boolean {
@@ -49,8 +59,8 @@ function has(record: LoggedRequest, name: string, value: string): boolean {
 }
 
 /**
- * Whether a text matches a filter by a glob: a glob with a star ignores case; a glob without one must equal the text, as written or in lower case.
- * The gateway's own codes are in lower case; codes of providers may be in any case.
+ * Whether a text matches a filter by a glob: a glob with a star ignores case; a glob without one must equal the text,
+ * as written or in lower case. The gateway's own codes are in lower case; codes of providers may be in any case.
  */
 export function isLike(glob: string): (text: string) => boolean {
   const small = glob.toLowerCase();

@@ -9,12 +9,20 @@ import type { LoggedRequest } from './store.ts';
 export const isError = ({ outcome, timeToFirstTokenMs }: Pick<LoggedRequest, 'outcome' | 'timeToFirstTokenMs'>): boolean =>
   outcome !== 'answered' && (outcome !== 'gone' || timeToFirstTokenMs === null);
 
-/** Whether sums and alerts count the request as an error. One that was refused before its key and its model were known says nothing about the service. */
+/**
+ * Whether sums and alerts count the request as an error. One that was refused
+ * before its key and its model were known says nothing about the service.
+ */
 export const isCountedError = (record: Pick<LoggedRequest, 'outcome' | 'timeToFirstTokenMs' | 'key' | 'requestedModel'>): boolean =>
   isError(record) && !(record.outcome === 'refused' && record.key === null && record.requestedModel === null);
 
-/** Whether the last attempt used something. An attempt that was refused, or broke before it said anything, uses nothing; a provider that goes on after the gateway has left does. */
-export const isLastUsed = ({ response }: Pick<RequestRecord, 'response'>, { usage, isLeft, mapping }: Served): boolean => response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
+/**
+ * Whether the last attempt used something. An attempt that was refused, or broke before it
+ * said anything, uses nothing; a provider that goes on after the gateway has left does.
+ */
+export const isLastUsed = ({ response }: Pick<RequestRecord, 'response'>, { usage, isLeft, mapping }: Served): boolean =>
+  response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
 
 /** Whether a provider may charge for the request, also where it failed. */
-export const isUsed = (record: Pick<RequestRecord, 'response' | 'served'>): boolean => record.served !== null && (record.served.lost.length > 0 || isLastUsed(record, record.served));
+export const isUsed = (record: Pick<RequestRecord, 'response' | 'served'>): boolean =>
+  record.served !== null && (record.served.lost.length > 0 || isLastUsed(record, record.served));

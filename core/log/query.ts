@@ -5,7 +5,19 @@
  */
 import { GatewayError } from '../errors.ts';
 import { UsageError } from '../exit.ts';
-import { attemptDimensions, dimensions, dimensionWords, filteredField, filteredFields, isKeyed, isOfAttempts, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
+import {
+  attemptDimensions,
+  dimensions,
+  dimensionWords,
+  filteredField,
+  filteredFields,
+  isKeyed,
+  isOfAttempts,
+  nameAsWritten,
+  prefixes,
+  textFilter,
+  timeFilters,
+} from './fields.ts';
 import type { FilteredField } from './fields.ts';
 import { orders, sorts } from './store.ts';
 import type { Condition, ListOptions, LogQuery } from './store.ts';
@@ -26,7 +38,8 @@ type TimeFilter = (typeof timeFilters)[number];
 const isTimeFilter = (name: string): name is TimeFilter => (timeFilters as readonly string[]).includes(name);
 
 /** A fault in a filter; the error names the filter. */
-export const badFilter = (name: string, message: string): GatewayError => new GatewayError('invalid_value', message, { param: name.slice(0, 100) });
+export const badFilter = (name: string, message: string): GatewayError =>
+  new GatewayError('invalid_value', message, { param: name.slice(0, 100) });
 
 const quoted = (text: string): string => `"${text.slice(0, 100)}"`;
 
@@ -66,7 +79,9 @@ export class FilterBuilder {
 
   build(): LogFilter {
     const { since, from, to } = this.#times;
-    if (since !== null && from !== null) throw badFilter('since', '"since" and "from" both say where the time begins; leave one of them out.');
+    if (since !== null && from !== null) {
+      throw badFilter('since', '"since" and "from" both say where the time begins; leave one of them out.');
+    }
     if (from !== null && to !== null && from >= to) throw badFilter('to', '"to" must be later than "from".');
     return { since, from, to, conditions: [...this.#conditions.values()], text: this.#text };
   }
@@ -80,7 +95,9 @@ interface Part {
 
 function conditionOf(name: string, { field, value, isExcluded }: Part): Condition {
   const known = filteredField(field);
-  if (known?.filter.kind === 'count' && /^\d{1,9}$/.test(value)) return { field, operator: isExcluded ? 'not in' : 'in', values: [String(Number(value))] };
+  if (known?.filter.kind === 'count' && /^\d{1,9}$/.test(value)) {
+    return { field, operator: isExcluded ? 'not in' : 'in', values: [String(Number(value))] };
+  }
   const isBound = known?.filter.kind === 'bound' || known?.filter.kind === 'count';
   if (known !== undefined && isBound && !isExcluded) return boundOf(known, value);
   if (known === undefined ? !isKeyed(field) : isBound) throw unknownFilter(name, field);
@@ -93,14 +110,21 @@ function conditionOf(name: string, { field, value, isExcluded }: Part): Conditio
 function unknownFilter(name: string, field: string): GatewayError {
   if (filterNames.includes(field) || isKeyed(field)) return badFilter(name, `${quoted(field)} cannot be excluded; reverse its comparison.`);
   if (field === 'meta' || field === prefixes.metadata) return badFilter(name, 'A metadata filter names its key: meta.tenant-id=acme.');
-  if (field === 'field' || field.startsWith(prefixes.fields)) return badFilter(name, "A filter by a plugin's field names the field with letters, digits, and the signs . _ -: field.score=>3.");
-  return badFilter(name, `There is no filter ${quoted(field)}.${didYouMean(field, filterNames)} There are ${filterNames.join(', ')}, meta.<key> and field.<name>.`);
+  if (field === 'field' || field.startsWith(prefixes.fields)) {
+    return badFilter(name, "A filter by a plugin's field names the field with letters, digits, and the signs . _ -: field.score=>3.");
+  }
+  return badFilter(
+    name,
+    `There is no filter ${quoted(field)}.${didYouMean(field, filterNames)} There are ${filterNames.join(', ')}, meta.<key> and field.<name>.`,
+  );
 }
 
 /** An empty value asks for records that have none; a record always has a status, an outcome, and true or false. */
 function check({ kind, otherwise, filter }: FilteredField, value: string): void {
   const { name, words } = filter;
-  if (filter.kind === 'prefix' && !isIdPrefix(value)) throw badFilter(name, `${quoted(value)} is no id of a request, nor its first 8 characters or more.`);
+  if (filter.kind === 'prefix' && !isIdPrefix(value)) {
+    throw badFilter(name, `${quoted(value)} is no id of a request, nor its first 8 characters or more.`);
+  }
   if (words === undefined || words.includes(value) || (value === '' && kind === 'text' && otherwise === undefined)) return;
   if (kind === 'status' && /^(?:[1-5]xx|[1-5]\d\d|0)$/.test(value)) return;
   const more = kind === 'status' ? ' and other numbers' : '';
@@ -156,7 +180,9 @@ function durationText(ms: number, units: Readonly<Record<string, number>>): stri
 /** `24h` in milliseconds. */
 export function parseSpan(name: string, value: string): number {
   const span = durationOf(value, spanUnits);
-  if (span === null || span === 0 || span > longestSpan) throw badFilter(name, `${quoted(value)} is no span of time; write for example ${name}=15m, 24h, 7d or 4w.`);
+  if (span === null || span === 0 || span > longestSpan) {
+    throw badFilter(name, `${quoted(value)} is no span of time; write for example ${name}=15m, 24h, 7d or 4w.`);
+  }
   return span;
 }
 
@@ -179,8 +205,11 @@ function timeOf(name: string, value: string): number {
   // an address that does not encode its plus sign arrives with a blank instead
   const text = value.replace(/ (\d\d:?\d\d)$/, '+$1');
   const match = isoTime.exec(text);
-  const time = match === null || !isDay(text.slice(0, 10)) ? Number.NaN : Date.parse(text.length > 10 && match[1] === undefined ? `${text}Z` : text);
-  if (Number.isNaN(time)) throw badFilter(name, `${quoted(value)} is no time; write for example ${name}=2026-03-01 or ${name}=2026-03-01T14:30:00Z.`);
+  const time =
+    match === null || !isDay(text.slice(0, 10)) ? Number.NaN : Date.parse(text.length > 10 && match[1] === undefined ? `${text}Z` : text);
+  if (Number.isNaN(time)) {
+    throw badFilter(name, `${quoted(value)} is no time; write for example ${name}=2026-03-01 or ${name}=2026-03-01T14:30:00Z.`);
+  }
   return time;
 }
 
@@ -206,7 +235,8 @@ function nearerOther(error: unknown, name: string, others: readonly string[]): u
   return hint === '' ? error : badFilter(name, `There is no parameter ${quoted(name)}.${hint}`);
 }
 
-const amountText = (field: string, value: string): string => (filteredField(field)?.kind === 'milliseconds' ? durationText(Number(value), timeUnits) : value);
+const amountText = (field: string, value: string): string =>
+  filteredField(field)?.kind === 'milliseconds' ? durationText(Number(value), timeUnits) : value;
 
 /** The query as a query string of an address: `since=24h&model=a&model=b&latency=%3E2s`. */
 export function formatLogFilter({ since, from, to, conditions, text }: LogFilter): URLSearchParams {
@@ -215,8 +245,9 @@ export function formatLogFilter({ since, from, to, conditions, text }: LogFilter
   if (from !== null) params.append('from', new Date(from).toISOString());
   if (to !== null) params.append('to', new Date(to).toISOString());
   for (const { field, operator, values } of conditions) {
-    if (operator === 'in' || operator === 'not in') for (const value of values) params.append(operator === 'in' ? field : `-${field}`, value);
-    else params.append(field, `${operator}${amountText(field, values[0] ?? '')}`);
+    if (operator === 'in' || operator === 'not in') {
+      for (const value of values) params.append(operator === 'in' ? field : `-${field}`, value);
+    } else params.append(field, `${operator}${amountText(field, values[0] ?? '')}`);
   }
   if (text !== null) params.append('q', text);
   return params;
@@ -231,7 +262,12 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
 export function parseSort(params: URLSearchParams): Required<Pick<ListOptions, 'sort' | 'order'>> {
   const [asked, way] = [params.get('sort'), params.get('order') ?? orders[0]];
   const sort = sorts.find((one) => one === asked) ?? null;
-  if (asked !== null && sort === null) throw badFilter('sort', `${quoted(asked)} is nothing to sort by.${didYouMean(asked, sorts)} There are ${sorts.join(', ')}; without it the newest are first.`);
+  if (asked !== null && sort === null) {
+    throw badFilter(
+      'sort',
+      `${quoted(asked)} is nothing to sort by.${didYouMean(asked, sorts)} There are ${sorts.join(', ')}; without it the newest are first.`,
+    );
+  }
   const order = orders.find((one) => one === way);
   if (order === undefined) throw badFilter('order', `"order" is ${orders.join(' or ')}: the largest or the smallest first.`);
   if (sort === null && params.has('order')) throw badFilter('order', '"order" goes with "sort"; without it the newest are first.');
@@ -241,5 +277,8 @@ export function parseSort(params: URLSearchParams): Required<Pick<ListOptions, '
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */
 export function parseDimension(text: string): string {
   if (dimensions.includes(text) || isOfAttempts(text) || (isKeyed(text) && !text.includes('\0'))) return nameAsWritten(text);
-  throw badFilter('by', `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, [...dimensions, ...attemptDimensions])} There are ${dimensionWords}.`);
+  throw badFilter(
+    'by',
+    `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, [...dimensions, ...attemptDimensions])} There are ${dimensionWords}.`,
+  );
 }

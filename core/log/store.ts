@@ -105,7 +105,10 @@ export interface StatsRow {
   readonly value: string | null;
   readonly requests: number;
   readonly errors: number;
-  /** In a row of requests: requests that were answered after an attempt had failed. In a row of attempts: failed attempts whose request was answered. */
+  /**
+   * In a row of requests: requests that were answered after an attempt had
+   * failed. In a row of attempts: failed attempts whose request was answered.
+   */
   readonly rescued: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -113,7 +116,10 @@ export interface StatsRow {
   readonly cachedTokens: number;
   /** Dollars, decimal; null: no request of the row has a known cost. */
   readonly cost: string | null;
-  /** Requests whose cost is not known; `cost` leaves them out. A request that no provider answered is counted here where a provider may charge for it: a time limit passed, or an answer broke. */
+  /**
+   * Requests whose cost is not known; `cost` leaves them out. A request that no provider answered
+   * is counted here where a provider may charge for it: a time limit passed, or an answer broke.
+   */
   readonly unpriced: number;
   /** Requests whose tokens, and so their cost, are an estimate. The sums include them. */
   readonly estimated: number;
@@ -206,7 +212,10 @@ export interface StoreStatus {
   readonly bodies: boolean;
 }
 
-/** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away, or cannot answer what was asked. */
+/**
+ * The read side of the store. Every call has its own time limit and rejects
+ * with a GatewayError when the store is away, or cannot answer what was asked.
+ */
 export interface LogReader {
   /** Newest first, unless `sort` says otherwise. A search in bodies goes on until the page is full, or the end is reached. */
   list(query: LogQuery, page: PageOptions): Promise<LogPage>;
@@ -226,7 +235,10 @@ export interface LogReader {
   /** Names of metadata on record, most used first. */
   metadataKeys(query: LogQuery): Promise<readonly string[]>;
   status(): Promise<StoreStatus>;
-  /** Resolves when all records that were written before this call can be read, those too that other processes left behind. Rejects while the store is away. */
+  /**
+   * Resolves when all records that were written before this call can be read,
+   * those too that other processes left behind. Rejects while the store is away.
+   */
   catchUp(): Promise<void>;
   /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
   onRecord(listener: (record: LoggedRequest) => void): () => void;
@@ -242,7 +254,8 @@ export interface LogAccess {
   provide(reader: LogReader): void;
 }
 
-export const noLog = (): GatewayError => new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
+export const noLog = (): GatewayError =>
+  new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
 
 export function createLogAccess(): LogAccess {
   let provided: LogReader | null = null;

@@ -5,7 +5,9 @@
  * `core/pipeline/stream.ts` makes it, `core/http/outflow.ts` writes it.
  */
 export interface StreamedBody {
-  /** `comment` writes a sign of life while nothing comes. `cancelled` wakes a writer that waits for its client: the request was cancelled. */
+  /**
+   * `comment` writes a sign of life while nothing comes. `cancelled` wakes a writer that waits for its client: the request was cancelled.
+   */
   attach(writer: { comment(text: string): void; cancelled(): void }): void;
   /** The next text to write; null once all of it is written. */
   next(): Promise<string | null>;
@@ -17,7 +19,10 @@ export interface Answer<Body = string | Uint8Array | ReadableStream<Uint8Array>>
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** A stream that has no end of its own: when the gateway stops or reloads, it ends such a stream at once, cleanly. It waits for all others. */
+  /**
+   * A stream that has no end of its own: when the gateway stops or reloads,
+   * it ends such a stream at once, cleanly. It waits for all others.
+   */
   readonly isEndless?: boolean;
 }
 
@@ -27,4 +32,8 @@ export type Completion = Answer<string | StreamedBody>;
 /** Headers of answers about the gateway itself, such as the log and the keys: nothing keeps them, and no browser takes them for a page. */
 export const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-export const json = (value: unknown, more: Omit<Answer, 'body'> = {}): Answer => ({ ...more, headers: { 'content-type': 'application/json', ...more.headers }, body: JSON.stringify(value) });
+export const json = (value: unknown, more: Omit<Answer, 'body'> = {}): Answer => ({
+  ...more,
+  headers: { 'content-type': 'application/json', ...more.headers },
+  body: JSON.stringify(value),
+});

@@ -141,7 +141,10 @@ export class RunningAttempt {
     return this.unlessCancelled((this.source as ChunkSource).read());
   }
 
-  /** Settles as `work` does, or rejects when the attempt is cancelled, whichever comes first: a plugin that ignores its signal delays nobody. */
+  /**
+   * Settles as `work` does, or rejects when the attempt is cancelled,
+   * whichever comes first: a plugin that ignores its signal delays nobody.
+   */
   unlessCancelled<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
     // cost: one promise per read; Promise.race on a long-lived promise would keep a reaction for each
     return new Promise((resolve, reject) => {
@@ -150,8 +153,8 @@ export class RunningAttempt {
         // comments after the finish do not make the wait longer
         if (this.#isFinishing && this.#waitingSince > 0) this.#waited += performance.now() - this.#waitingSince;
         this.#waitingSince = 0;
-        // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is alive: after the first of them, the limit of
-        // silence applies instead of the limit of the first byte
+        // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is
+        // alive: after the first of them, the limit of silence applies instead of the limit of the first byte
         this.#isHeard = this.source !== null;
         if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
@@ -188,9 +191,15 @@ export class RunningAttempt {
     const left = startedAt + firstByte - performance.now();
     if (left > 0) return left;
     const tap = this.seen.pendingTap;
-    this.#cancel(tap === undefined
-      ? new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)
-      : new GatewayError('upstream_timeout', `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within ${seconds(firstByte)}, and asked no provider.`, { plugin: tap.plugin }));
+    this.#cancel(
+      tap === undefined
+        ? new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)
+        : new GatewayError(
+            'upstream_timeout',
+            `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within ${seconds(firstByte)}, and asked no provider.`,
+            { plugin: tap.plugin },
+          ),
+    );
     return left;
   }
 
@@ -200,7 +209,14 @@ export class RunningAttempt {
    */
   #silenceLeft(): number {
     const waited = this.#waited + (this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince);
-    if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider sent nothing for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
+    if (waited >= this.#idleMs) {
+      this.#cancel(
+        new GatewayError(
+          'upstream_idle_timeout',
+          `The provider sent nothing for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`,
+        ),
+      );
+    }
     return this.#idleMs - waited;
   }
 
@@ -209,7 +225,10 @@ export class RunningAttempt {
     this.#reject?.(reason);
   }
 
-  /** Ends the time limits, and also the source if the answer is not whole. @param reason why the answer is no longer wanted; undefined where the cancellation of the request has the reason, or there is none */
+  /**
+   * Ends the time limits, and also the source if the answer is not whole.
+   * @param reason why the answer is no longer wanted; undefined where the cancellation of the request has the reason, or there is none
+   */
   close(isBroken: boolean, reason?: unknown): void {
     this.settled = true;
     this.#stopLooking();
@@ -222,7 +241,10 @@ export class RunningAttempt {
   }
 }
 
-/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here, now or later, would end the process. */
+/**
+ * Cancels a source.
+ * safety: nobody waits for the source any more, so an error that its plugin throws here, now or later, would end the process.
+ */
 export function cancelSource(source: ChunkSource | null | undefined): void {
   try {
     const cancelled = source?.cancel() as unknown;

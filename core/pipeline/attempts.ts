@@ -44,7 +44,10 @@ export class Attempts {
     }
   }
 
-  /** Called when the answer is no longer wanted: each running attempt ends, and its connection closes. The record is written next, so no attempt may end later, not even one whose answer has not begun. */
+  /**
+   * Called when the answer is no longer wanted: each running attempt ends, and its connection closes.
+   * The record is written next, so no attempt may end later, not even one whose answer has not begun.
+   */
   cancel(reason: GatewayError): void {
     for (const running of this.#open.slice()) this.#broke(running, reason);
   }
@@ -96,7 +99,10 @@ export class Attempts {
     });
   }
 
-  /** The first pieces of a stream. Null for a plain reply: it is sent as a whole, so it is read to its end here, while another attempt may still replace it. */
+  /**
+   * The first pieces of a stream. Null for a plain reply: it is sent as a whole,
+   * so it is read to its end here, while another attempt may still replace it.
+   */
   async #answerOf({ turn, running, first }: Begun): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
     this.#running = running;
@@ -119,7 +125,10 @@ export class Attempts {
     const { policy, request } = exchange.as();
     const { candidate } = turn;
     exchange.cancellation.throwIfCancelled();
-    const running = new RunningAttempt({ number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy }, exchange.cancellation);
+    const running = new RunningAttempt(
+      { number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy },
+      exchange.cancellation,
+    );
     this.#open.push(running);
     if (!isBeside) this.#show(running);
     try {
@@ -140,7 +149,9 @@ export class Attempts {
     if (running.settled) cancelSource(opened);
     running.cancellation.throwIfCancelled();
     const { provider } = running.seen.candidate;
-    if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);
+    if (opened === undefined) {
+      throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);
+    }
     running.source = opened;
     if (this.#hooks.opened.taps.length > 0) running.source = this.#hooks.opened.call(opened, this.#show(running));
     return running.source;
@@ -188,12 +199,17 @@ export class Attempts {
         if (chunk.type === 'finish' && this.#isWhole(running)) running.finishing();
       }
       // safety: the record holds the whole answer in memory, and nothing else bounds a stream
-      if (reply.size > upstreamBody) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${upstreamBody} characters.`);
+      if (reply.size > upstreamBody) {
+        throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${upstreamBody} characters.`);
+      }
       if (chunks.length > 0) return chunks;
     }
   }
 
-  /** Returns null, the end, where the answer has its finish: such an answer is whole, even if the provider then breaks the connection or leaves it open. Otherwise throws what was thrown. */
+  /**
+   * Returns null, the end, where the answer has its finish: such an answer is whole, even if the
+   * provider then breaks the connection or leaves it open. Otherwise throws what was thrown.
+   */
   #endOfWhole(running: RunningAttempt, thrown: unknown): null {
     const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.cancellation.isCancelled;
     if (!isLost || !this.#isWhole(running)) throw thrown;
@@ -206,7 +222,9 @@ export class Attempts {
     return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
   }
 
-  /** Where a tap throws, the chunks before it are passed on first, so that the result does not depend on which chunks came in one packet. */
+  /**
+   * Where a tap throws, the chunks before it are passed on first, so that the result does not depend on which chunks came in one packet.
+   */
   #tapped(read: readonly Chunk[], running: RunningAttempt): Chunk[] {
     const context = this.#show(running);
     const kept: Chunk[] = [];
@@ -226,7 +244,11 @@ export class Attempts {
   #broke(running: RunningAttempt, thrown: unknown): GatewayError {
     const { cancellation, id, given } = this.#exchange;
     const reason = cancellation.isCancelled ? cancellation.reason : thrown;
-    const error = faultOf(reason, given.findLast(({ source }) => source === running.source)) ?? GatewayError.from(reason, id);
+    const error =
+      faultOf(
+        reason,
+        given.findLast(({ source }) => source === running.source),
+      ) ?? GatewayError.from(reason, id);
     this.#settle(running, error);
     return error;
   }
@@ -272,13 +294,23 @@ const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upst
 /** Errors at which the gateway closes the connection while the provider goes on. */
 const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'upstream_event_too_large', 'plugin_error', 'internal_error']);
 
-/** Whether a provider may still work on an attempt that has failed. After an invalid event the gateway reads no further. An answer that is invalid from its first byte is not an answer of a model. */
+/**
+ * Whether a provider may still work on an attempt that has failed. After an invalid event the gateway
+ * reads no further. An answer that is invalid from its first byte is not an answer of a model.
+ */
 const leaves = ({ cancellation, seen, reply }: RunningAttempt, { code }: GatewayError): boolean =>
   cancellation.isCancelled || seen.isLeft || weLeave.has(code) || (code === 'upstream_invalid_response' && !reply.isEmpty);
 
-function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
+function resultOf(
+  { startedAt }: Exchange,
+  { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt,
+  end: GatewayError | 'outrun' | null,
+): AttemptResult {
   const error = end === 'outrun' ? null : end;
-  const { candidate: { provider, model, mapping, target }, providerRequestId } = attempt;
+  const {
+    candidate: { provider, model, mapping, target },
+    providerRequestId,
+  } = attempt;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   const [firstMs, answerMs] = [since(firstPieceAt), since(answeredAt)];
   return {

@@ -1,4 +1,6 @@
-/** Finds the providers that may serve the model that a request names. Built once for each config; a look-up takes the same time at any size. */
+/**
+ * Finds the providers that may serve the model that a request names. Built once for each config; a look-up takes the same time at any size.
+ */
 import { LRUCache } from 'lru-cache';
 import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../config.ts';
 import type { Addressing, Candidate } from './context.ts';
@@ -43,12 +45,23 @@ function namesOf(config: Config): Names {
     const candidates = candidatesOf(model, config.providers);
     for (const name of [model.id, ...model.aliases]) {
       models.set(name, model);
-      entries.set(name, { models: [model], resolved: { addressing: name === model.id || !versionWords.test(name) ? 'root' : 'alias', policy, candidates } });
+      entries.set(name, {
+        models: [model],
+        resolved: { addressing: name === model.id || !versionWords.test(name) ? 'root' : 'alias', policy, candidates },
+      });
     }
   }
   const rootsAndAliases = [...entries];
-  for (const [name, { models: [model], resolved }] of rootsAndAliases) {
-    if (resolved.policy.fallbacks.length > 0) entries.set(name, withFallbacks({ models: [model as Model], resolved }, models, config.providers));
+  for (const [
+    name,
+    {
+      models: [model],
+      resolved,
+    },
+  ] of rootsAndAliases) {
+    if (resolved.policy.fallbacks.length > 0) {
+      entries.set(name, withFallbacks({ models: [model as Model], resolved }, models, config.providers));
+    }
   }
   for (const [name, policy] of config.routing.models) {
     if (policy.candidates === null) continue;
@@ -61,7 +74,12 @@ function namesOf(config: Config): Names {
     for (const [mapping, targets] of Map.groupBy(entry.resolved.candidates, (candidate) => candidate.mapping)) {
       for (const id of [name, mapping.externalId]) {
         const address = `${mapping.providerId}/${id}`;
-        if (!entries.has(address)) entries.set(address, { models: entry.models, resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: targets } });
+        if (!entries.has(address)) {
+          entries.set(address, {
+            models: entry.models,
+            resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: targets },
+          });
+        }
       }
     }
   }
@@ -81,12 +99,19 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
       const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
       if (candidates.length > 0) return { ...entry.resolved, candidates };
       const date = entry.models[0]?.deactivated_at ?? '';
-      throw new GatewayError('model_deactivated', `The model "${shown(name)}" was deactivated on ${date.slice(0, 10)}. See GET /v1/models for the ones in service.`, { param: 'model' });
+      throw new GatewayError(
+        'model_deactivated',
+        `The model "${shown(name)}" was deactivated on ${date.slice(0, 10)}. See GET /v1/models for the ones in service.`,
+        { param: 'model' },
+      );
     },
   };
 }
 
-/** The date or the number of a version in a name: `gpt-5-2025-08-07`, `claude-opus-4-5-20251101`, `mistral-large-2512`, `gemini-2.5-pro-preview-05-06`. An alias without one is a root name too. */
+/**
+ * The date or the number of a version in a name: `gpt-5-2025-08-07`, `claude-opus-4-5-20251101`,
+ * `mistral-large-2512`, `gemini-2.5-pro-preview-05-06`. An alias without one is a root name too.
+ */
 const versionWords = /[-@](?:\d{3,}|\d{2}-\d{2})(?:[-@:]|$)/;
 
 const mostPassed = 1000;
@@ -95,8 +120,8 @@ const longestPassed = 256;
 const passable = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/;
 
 /**
- * Finds the model for a name that matches a wildcard (`openai/*`): the model of this name that the catalogue knows at the same provider, or a model
- * of which nothing is known but its name.
+ * Finds the model for a name that matches a wildcard (`openai/*`): the model of this name that
+ * the catalogue knows at the same provider, or a model of which nothing is known but its name.
  */
 function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (name: string) => Entry | undefined {
   // the longest prefix is the most specific one
@@ -107,9 +132,17 @@ function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (na
     const known = model.providers.flatMap(({ providerId }) => entries.get(`${providerId}/${rest}`)?.resolved.candidates ?? []);
     // replies name a model with its provider in front, so a name that begins with the provider must not get it twice
     const id = model.id.endsWith('/*') && config.providers.has(model.id.slice(0, -2)) ? rest : name;
-    const own = { ...model, id, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
+    const own = {
+      ...model,
+      id,
+      name,
+      providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })),
+    };
     const candidates = known.length > 0 ? known : candidatesOf(own, config.providers);
-    return { models: [...new Set(candidates.map(({ model: behind }) => behind))], resolved: { addressing: 'alias', policy: config.routing.default, candidates } };
+    return {
+      models: [...new Set(candidates.map(({ model: behind }) => behind))],
+      resolved: { addressing: 'alias', policy: config.routing.default, candidates },
+    };
   };
   return (name) => {
     const known = passed.get(name);
@@ -124,16 +157,27 @@ function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (na
 }
 
 /** The candidates of the models that a policy or a rule names. */
-export const chosen = (choices: readonly ModelChoice[], models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Candidate[] =>
+export const chosen = (
+  choices: readonly ModelChoice[],
+  models: ReadonlyMap<string, Model>,
+  providers: ReadonlyMap<string, Provider>,
+): Candidate[] =>
   choices.flatMap(({ model: id, weight }) => {
     const model = models.get(id);
     return model === undefined ? [] : candidatesOf(model, providers, weight);
   });
 
-function withFallbacks({ models: behind, resolved }: Entry, models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Entry {
+function withFallbacks(
+  { models: behind, resolved }: Entry,
+  models: ReadonlyMap<string, Model>,
+  providers: ReadonlyMap<string, Provider>,
+): Entry {
   const { fallbacks } = resolved.policy;
   const more = chosen(fallbacks, models, providers).map((candidate) => Object.freeze({ ...candidate, isFallback: true }));
-  return { models: [...behind, ...fallbacks.flatMap(({ model }) => models.get(model) ?? [])], resolved: { ...resolved, candidates: [...resolved.candidates, ...more] } };
+  return {
+    models: [...behind, ...fallbacks.flatMap(({ model }) => models.get(model) ?? [])],
+    resolved: { ...resolved, candidates: [...resolved.candidates, ...more] },
+  };
 }
 
 /**
@@ -141,7 +185,11 @@ function withFallbacks({ models: behind, resolved }: Entry, models: ReadonlyMap<
  * that the policy allows goes to a fallback.
  * @param ordered candidates that are not dropped, without fallbacks
  */
-export function inOrder(ordered: readonly Candidate[], candidates: readonly Candidate[], { fallbacks, maxAttempts }: Policy): readonly Candidate[] {
+export function inOrder(
+  ordered: readonly Candidate[],
+  candidates: readonly Candidate[],
+  { fallbacks, maxAttempts }: Policy,
+): readonly Candidate[] {
   if (ordered.length === candidates.length) return ordered;
   const dropped = candidates.filter((candidate) => candidate.dropped !== null);
   if (fallbacks.length === 0) return [...ordered, ...dropped];
@@ -149,20 +197,28 @@ export function inOrder(ordered: readonly Candidate[], candidates: readonly Cand
   return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
 }
 
-/** As `inOrder`, after plugins have ruled out some candidates: then more of the other candidates come before the fallbacks. Candidates that were put behind all others stay there. */
+/**
+ * As `inOrder`, after plugins have ruled out some candidates: then more of the other
+ * candidates come before the fallbacks. Candidates that were put behind all others stay there.
+ */
 export function inOrderStill(candidates: readonly Candidate[], policy: Policy): readonly Candidate[] {
   if (policy.fallbacks.length === 0) return candidates;
   const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
   const others = candidates.filter((candidate) => !behind.includes(candidate));
   const standing = others.filter(({ dropped }) => dropped === null);
-  const placed = inOrder(standing.filter(({ isFallback }) => !isFallback), others, policy);
+  const placed = inOrder(
+    standing.filter(({ isFallback }) => !isFallback),
+    others,
+    policy,
+  );
   return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
 }
 
 const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
 
 /** Every target of the providers that are on. */
-export const offered = ({ models, providers }: Config): Candidate[] => models.flatMap((model) => candidatesOf(model, providers)).filter(({ dropped }) => dropped === null);
+export const offered = ({ models, providers }: Config): Candidate[] =>
+  models.flatMap((model) => candidatesOf(model, providers)).filter(({ dropped }) => dropped === null);
 
 function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, share = 1): Candidate[] {
   return model.providers.flatMap((mapping: Mapping) => {
@@ -172,7 +228,9 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, sh
     const { externalId, weight } = mapping;
     const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null, isFallback: false };
     // safety: all requests for this model share the candidates
-    return accountsOf(provider).map((account) => Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }));
+    return accountsOf(provider).map((account) =>
+      Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }),
+    );
   });
 }
 
@@ -181,7 +239,9 @@ const accountsKnown = new WeakMap<Provider, readonly Provider[]>();
 /** The provider once for each of its keys. cost: they are the same objects for every model. */
 export function accountsOf(provider: Provider): readonly Provider[] {
   if (provider.keyPool.length === 0) return [provider];
-  const accounts = accountsKnown.get(provider) ?? provider.keyPool.map(({ secret, number }) => Object.freeze({ ...provider, apiKey: secret, account: `${provider.id}#${number}` }));
+  const accounts =
+    accountsKnown.get(provider) ??
+    provider.keyPool.map(({ secret, number }) => Object.freeze({ ...provider, apiKey: secret, account: `${provider.id}#${number}` }));
   accountsKnown.set(provider, accounts);
   return accounts;
 }
@@ -197,7 +257,10 @@ function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | nu
   return new Map([...named].filter(([name, { models }]) => mayUse(name) || models.some(({ id }) => mayUse(id))));
 }
 
-/** The hint for a name that nothing has. What is behind a colon is a variant of a model where other gateways are asked, so the model itself was meant. */
+/**
+ * The hint for a name that nothing has. What is behind a colon is a variant
+ * of a model where other gateways are asked, so the model itself was meant.
+ */
 function hintFor(name: string, offered: ReadonlyMap<string, Entry>): string {
   const root = name.replace(/:[^:]*$/, '');
   return offered.has(root) ? didYouMean(root, [root]) : didYouMean(name, offered.keys());
@@ -209,13 +272,29 @@ function notFound(name: string, config: Config, offered: ReadonlyMap<string, Ent
   if (slash > 0) {
     const prefix = name.slice(0, slash);
     if (!config.providers.has(prefix)) {
-      const providers = new Set([...offered.values()].flatMap(({ resolved: { addressing, candidates } }) => (addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id))));
+      const providers = new Set(
+        [...offered.values()].flatMap(({ resolved: { addressing, candidates } }) =>
+          addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id),
+        ),
+      );
       const hint = didYouMean(prefix, providers) || hintFor(name, offered);
-      return new GatewayError('provider_not_found', `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`, { param: 'model' });
+      return new GatewayError(
+        'provider_not_found',
+        `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`,
+        { param: 'model' },
+      );
     }
     const rest = name.slice(slash + 1);
     const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : hintFor(rest, offered);
-    return new GatewayError('model_not_found', `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`, { param: 'model' });
+    return new GatewayError(
+      'model_not_found',
+      `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`,
+      { param: 'model' },
+    );
   }
-  return new GatewayError('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${hintFor(name, offered)} See GET /v1/models.`, { param: 'model' });
+  return new GatewayError(
+    'model_not_found',
+    `The model "${shown(name)}" does not exist or is not configured.${hintFor(name, offered)} See GET /v1/models.`,
+    { param: 'model' },
+  );
 }

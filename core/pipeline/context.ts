@@ -29,9 +29,20 @@ export interface Principal {
 }
 
 /** The caller, for a key of this entry. */
-export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, ...(since !== null && { since }), models, metadata: Object.freeze(metadata), logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
+export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({
+  key,
+  ...(since !== null && { since }),
+  models,
+  metadata: Object.freeze(metadata),
+  logBodies,
+  cache,
+  ...(reasoningFields !== null && { reasoningFields }),
+});
 
-/** The owner of a stored text, as a part of the JSON key under which the text is stored. safety: the name alone is not enough, because a new key may get the name of a deleted one. */
+/**
+ * The owner of a stored text, as a part of the JSON key under which the text is stored.
+ * safety: the name alone is not enough, because a new key may get the name of a deleted one.
+ */
 export const ownerOf = ({ key, since }: Principal): unknown => (since === undefined ? key : [key, since]);
 
 export interface Arrived {
@@ -42,7 +53,10 @@ export interface Arrived {
   readonly startedAt: number;
   readonly method: string;
   readonly path: string;
-  /** The client's IP address, by what the proxies of `server.trusted_proxies` say and else that of the socket; null: the request comes from this process. */
+  /**
+   * The client's IP address, by what the proxies of `server.trusted_proxies`
+   * say and else that of the socket; null: the request comes from this process.
+   */
   readonly address: string | null;
   /** Lower-case names; repeated headers joined by a comma. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -59,7 +73,13 @@ export interface Authenticated extends Arrived {
 }
 
 /** Whether the request, or the key that it came with, asks that its texts are kept nowhere. */
-export const keepsNoBodies = ({ headers, principal }: { readonly headers: Arrived['headers']; readonly principal: Principal | null }): boolean => withholdsBodies(headers) || principal?.logBodies === false;
+export const keepsNoBodies = ({
+  headers,
+  principal,
+}: {
+  readonly headers: Arrived['headers'];
+  readonly principal: Principal | null;
+}): boolean => withholdsBodies(headers) || principal?.logBodies === false;
 
 export interface Described extends Authenticated {
   readonly metadata: Metadata;
@@ -70,9 +90,15 @@ export interface Normalised extends Described {
   /** How the model was addressed: only a root name is auto-routed. */
   readonly addressing: Addressing;
   readonly policy: Policy;
-  /** True for a dry run: the caller asks how the request would be routed. No provider is asked, nothing is reserved, and candidates get a `note`. */
+  /**
+   * True for a dry run: the caller asks how the request would be routed. No
+   * provider is asked, nothing is reserved, and candidates get a `note`.
+   */
   readonly isDryRun: boolean;
-  /** Counts bytes that a plugin is about to keep for this request among those of all running requests (`server.limits.in_flight_bytes`), until it is over. Throws `server_overloaded` where there is no room. */
+  /**
+   * Counts bytes that a plugin is about to keep for this request among those of all running requests
+   * (`server.limits.in_flight_bytes`), until it is over. Throws `server_overloaded` where there is no room.
+   */
   hold(bytes: number): void;
 }
 
@@ -102,7 +128,9 @@ export interface Candidate {
   readonly provider: Provider;
   readonly model: Model;
   readonly mapping: Mapping;
-  /** Names the target: the provider, the number of the key where there are several, and the provider's name for the model: `openai#2/gpt-5`. */
+  /**
+   * Names the target: the provider, the number of the key where there are several, and the provider's name for the model: `openai#2/gpt-5`.
+   */
   readonly target: string;
   /** The candidate's share of the requests, relative to the other candidates: from its policy and its mapping. */
   readonly weight: number;
@@ -112,7 +140,9 @@ export interface Candidate {
   readonly dropped: Dropped | null;
   /** Why the candidate has its position, for dry runs; null: no plugin gave a reason. */
   readonly note: Note | null;
-  /** The plugin that answers in place of the provider, for example from a cache; null: the provider answers. Then no attempt is on record. */
+  /**
+   * The plugin that answers in place of the provider, for example from a cache; null: the provider answers. Then no attempt is on record.
+   */
   readonly answeredBy: string | null;
   /** Whether the candidate is a fallback: another model that the policy names, asked when the candidates before it have failed. */
   readonly isFallback: boolean;
@@ -134,10 +164,14 @@ export interface Dropped {
   readonly error: GatewayError | null;
 }
 
-export const drop = (candidate: Candidate, dropped: Dropped): Candidate => (candidate.dropped === null ? { ...candidate, dropped } : candidate);
+export const drop = (candidate: Candidate, dropped: Dropped): Candidate =>
+  candidate.dropped === null ? { ...candidate, dropped } : candidate;
 
 /** The candidate with one more note, behind those that it has. */
-export const noted = (candidate: Candidate, { by, text }: Note): Candidate => ({ ...candidate, note: { by, text: candidate.note === null ? text : `${candidate.note.text}; ${text}` } });
+export const noted = (candidate: Candidate, { by, text }: Note): Candidate => ({
+  ...candidate,
+  note: { by, text: candidate.note === null ? text : `${candidate.note.text}; ${text}` },
+});
 
 /** A request as it goes to a provider, without credentials. */
 export interface SentRequest {
@@ -169,7 +203,10 @@ export interface Attempt {
   counts(usage: Usage): void;
   /** Reports the provider's own id of the request. */
   learnsId(id: string): void;
-  /** Reports that the attempt fails while other requests of this attempt run. The gateway closes their connections, and a provider that goes on bills these requests. */
+  /**
+   * Reports that the attempt fails while other requests of this attempt run. The
+   * gateway closes their connections, and a provider that goes on bills these requests.
+   */
   leaves(): void;
 }
 
@@ -186,15 +223,32 @@ export interface AttemptResult {
   readonly startedMs: number | null;
   readonly durationMs: number;
   readonly timeToFirstTokenMs: number | null;
-  /** From the start of the attempt to the first piece of the answer that is not thinking. Absent: no thinking came apart from the answer, or the record is older than the field. */
+  /**
+   * From the start of the attempt to the first piece of the answer that is not thinking.
+   * Absent: no thinking came apart from the answer, or the record is older than the field.
+   */
   readonly timeToAnswerMs?: number;
-  /** How long the provider asks the gateway to wait before the next request; null where it did not say, and on records that are older than the field. */
+  /**
+   * How long the provider asks the gateway to wait before the next request;
+   * null where it did not say, and on records that are older than the field.
+   */
   readonly retryAfterMs: number | null;
   readonly error: string | null;
-  /** The provider's own id of the request, by which its support finds it. Absent: the provider sent none, or the record is older than the field. */
+  /**
+   * The provider's own id of the request, by which its support finds it.
+   * Absent: the provider sent none, or the record is older than the field.
+   */
   readonly providerRequestId?: string;
-  /** The usage of an attempt whose answer the caller did not get: it broke in the middle, or a quicker attempt was asked as a hedge. Its cost is part of the record's cost. */
-  readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null; /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean };
+  /**
+   * The usage of an attempt whose answer the caller did not get: it broke in the middle,
+   * or a quicker attempt was asked as a hedge. Its cost is part of the record's cost.
+   */
+  readonly used?: {
+    readonly usage: RecordedUsage;
+    readonly usageEstimated: boolean;
+    readonly cost: string | null;
+    /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean;
+  };
 }
 
 /** A value that a plugin puts on the record. */
@@ -232,17 +286,25 @@ export interface RequestRecord {
   readonly usage: RecordedUsage;
   /** True: some of the counts do not come from a provider. They were estimated from the text. */
   readonly usageEstimated: boolean;
-  /** True: `usage.reasoningTokens` alone was estimated from the text of the thinking; those tokens are inside the completion that the provider counted. */
+  /**
+   * True: `usage.reasoningTokens` alone was estimated from the text of the
+   * thinking; those tokens are inside the completion that the provider counted.
+   */
   readonly reasoningEstimated?: boolean;
   /** Dollars, decimal, of all attempts; null: not known. */
   readonly cost: string | null;
-  /** True: the cost is an upper bound, because the provider went on after the gateway had left, or its prices changed during the request. */
+  /**
+   * True: the cost is an upper bound, because the provider went on after the gateway had left, or its prices changed during the request.
+   */
   readonly costIsUpperBound: boolean;
   /** What the provider says that it charged for the answer: dollars, decimal; null: it does not say. */
   readonly providerCost: string | null;
   /** The prices that the cost was computed with; null where there is no cost. */
   readonly prices: Pricing | null;
-  /** Web searches, tokens of special kinds, and the tokens of `cacheWriteTokens` that are kept for an hour; null: the provider reported none. */
+  /**
+   * Web searches, tokens of special kinds, and the tokens of `cacheWriteTokens`
+   * that are kept for an hour; null: the provider reported none.
+   */
   readonly usageDetails: (UsageDetails & Pick<Usage, 'webSearches'> & { readonly cacheWrite1h?: number }) | null;
   readonly metadata: Metadata;
   readonly attempts: readonly AttemptResult[];
@@ -251,11 +313,17 @@ export interface RequestRecord {
   readonly adjustments: readonly Adjustment[];
   readonly error: { readonly code: string; readonly message: string; readonly plugin: string | null } | null;
   readonly configHash: string;
-  /** Milliseconds with three digits that plugins took of this request up to `settle`, by name: those whose taps took 0.05 ms or more. A plugin that supplied an attempt's chunks is left out there: `attempts` has that time. */
+  /**
+   * Milliseconds with three digits that plugins took of this request up to `settle`, by name: those whose taps
+   * took 0.05 ms or more. A plugin that supplied an attempt's chunks is left out there: `attempts` has that time.
+   */
   readonly timings: Readonly<Record<string, number>>;
   /** What plugins add in `settle`, under the names that they declare in `fields`. */
   readonly fields: Readonly<Record<string, FieldValue>>;
-  /** Only on the record of a request that was refused before the caller was known: the number of such requests that the record represents, this one included. One in a second is on record for each error code. Not stored. */
+  /**
+   * Only on the record of a request that was refused before the caller was known: the number of such requests
+   * that the record represents, this one included. One in a second is on record for each error code. Not stored.
+   */
   readonly standsFor?: number;
   /** The requests that went to providers, by the index of their attempt in `attempts`. They are stored where bodies are. */
   readonly sent?: readonly SentBy[];

@@ -4,7 +4,10 @@ import type { GatewayError } from '../errors.ts';
 import { isFields } from '../wire/fields.ts';
 import type { Reply } from './reply.ts';
 
-/** The name of an exported type, whose schema `npm run generate` writes (`plugins/endpoints/openapi`), a list of such names, or a JSON Schema. */
+/**
+ * The name of an exported type, whose schema `npm run generate` writes
+ * (`plugins/endpoints/openapi`), a list of such names, or a JSON Schema.
+ */
 export type Shape = string | readonly string[] | object;
 
 /** What the OpenAPI document says of an endpoint, beside what follows from its path and from who may ask. */
@@ -46,11 +49,17 @@ export interface Encoder {
   error(error: GatewayError): string;
 }
 
-/** An endpoint for completions: it reads the body of its callers, and writes their replies. The request goes through every stage of the pipeline, whatever its door. */
+/**
+ * An endpoint for completions: it reads the body of its callers, and writes their
+ * replies. The request goes through every stage of the pipeline, whatever its door.
+ */
 export interface Door {
   /** `/v1/chat/completions`; a part may be a parameter: `/deployments/:model/chat`. */
   readonly path: string;
-  /** Throws a GatewayError that names the parameter. @param headers of the request, and the parameters of its path, where the format has something in them */
+  /**
+   * Throws a GatewayError that names the parameter.
+   * @param headers of the request, and the parameters of its path, where the format has something in them
+   */
   parse(body: unknown, headers: Readonly<Record<string, string | undefined>>, params: Readonly<Record<string, string>>): ChatRequest;
   /** Writes a streamed answer. */
   encoder(head: ReplyHead): Encoder;
@@ -63,4 +72,7 @@ export interface Door {
 }
 
 /** The door at a path that names the model in its parameter `model`, which counts in place of that of the body. */
-export const withModelOfPath = (door: Door): Door => ({ ...door, parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params) });
+export const withModelOfPath = (door: Door): Door => ({
+  ...door,
+  parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params),
+});

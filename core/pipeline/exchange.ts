@@ -1,9 +1,23 @@
-/** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder and `core/http` assign to the fields. */
+/**
+ * One request under way, and the part of it that plugins see, which grows from stage
+ * to stage (context.ts). Only this folder and `core/http` assign to the fields.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { SeenAttempt } from './attempt.ts';
-import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, SentBy, Streaming } from './context.ts';
+import type {
+  Addressing,
+  Arrived,
+  Attempt,
+  AttemptResult,
+  Candidate,
+  Metadata,
+  Principal,
+  Replying,
+  SentBy,
+  Streaming,
+} from './context.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
@@ -16,7 +30,10 @@ import type { Given } from '../taps/runners.ts';
 /** The data of a request at its arrival. */
 type Arrival = Pick<Arrived, 'method' | 'path' | 'address' | 'headers' | 'config' | 'createdAt'>;
 
-/** The attempt that the running code is opening, where a request may have several. safety: a connection to a provider keeps this value as long as it is open, so it must not hold the texts of the request that opened it. */
+/**
+ * The attempt that the running code is opening, where a request may have several.
+ * safety: a connection to a provider keeps this value as long as it is open, so it must not hold the texts of the request that opened it.
+ */
 const opened = new AsyncLocalStorage<{ readonly request: string; readonly attempt: WeakRef<Attempt> }>();
 
 const noParams = Object.freeze({});
@@ -122,7 +139,11 @@ export class Exchange implements Arrived {
     if (tap === undefined) return new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`);
     const { plugin, hook } = tap;
     // a tap of `open` stands for a provider, and may be waiting for one
-    return new GatewayError(hook === 'open' ? 'upstream_timeout' : 'plugin_error', `The plugin "${plugin}" did not answer at "${hook}" within the ${total / 1000} s of the request.`, { plugin });
+    return new GatewayError(
+      hook === 'open' ? 'upstream_timeout' : 'plugin_error',
+      `The plugin "${plugin}" did not answer at "${hook}" within the ${total / 1000} s of the request.`,
+      { plugin },
+    );
   }
 
   /** Counts bytes that are kept for the request, until it is over. */
@@ -145,9 +166,14 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** Runs the taps that open an attempt. Where a request may have several attempts at one time, each tap sees its own attempt, before and after each of its awaits. */
+  /**
+   * Runs the taps that open an attempt. Where a request may have several attempts at
+   * one time, each tap sees its own attempt, before and after each of its awaits.
+   */
   opening<Value>(attempt: Attempt, open: (context: Streaming) => Value): Value {
-    return this.policy?.hedgeMs === null ? open(this.as()) : opened.run({ request: this.id, attempt: new WeakRef(attempt) }, open, this.as());
+    return this.policy?.hedgeMs === null
+      ? open(this.as())
+      : opened.run({ request: this.id, attempt: new WeakRef(attempt) }, open, this.as());
   }
 
   /** The request as the stages see it. The type of a hook says which fields are set by then. */
@@ -168,7 +194,10 @@ interface Seen extends Replying {
   readonly given: Given[];
 }
 
-/** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
+/**
+ * A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added.
+ * safety: a tap that set the id or the metadata of a request would take its record away from it.
+ */
 class View implements Seen {
   readonly #exchange: Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>;
 

@@ -14,9 +14,17 @@ const usualAnswer = 1024;
 export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
   const { candidates } = exchange;
   const request = exchange.request as ChatRequest;
-  const extent: Extent = { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()), isFree: costsNothing(request) };
+  const extent: Extent = {
+    prompt: promptEstimate(request),
+    answer: longestAnswer(request),
+    circumstances: circumstancesOf(request, Date.now()),
+    isFree: costsNothing(request),
+  };
   const inOrder = [...candidates.filter(({ dropped }) => dropped === null), ...candidates.filter(({ dropped }) => dropped !== null)];
-  return hooks.explain.call({ object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, extent)), limits: [] }, exchange.as());
+  return hooks.explain.call(
+    { object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, extent)), limits: [] },
+    exchange.as(),
+  );
 }
 
 function explained(candidate: Candidate, extent: Extent): ExplainedCandidate {
@@ -49,9 +57,25 @@ export interface Extent {
 /** A count of tokens costs nothing, also where the model has a price for each request or its price is not known. */
 export const costsNothing = ({ ask }: ChatRequest): boolean => ask?.kind === 'count';
 
-/** Tokens of the longest answer that a request allows. safety: a number that is too large to be exact has no price, and a budget would let it pass. */
-export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? Math.min((maxTokens ?? usualAnswer) * (n ?? 1), Number.MAX_SAFE_INTEGER) : 0);
+/**
+ * Tokens of the longest answer that a request allows.
+ * safety: a number that is too large to be exact has no price, and a budget would let it pass.
+ */
+export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number =>
+  ask === undefined ? Math.min((maxTokens ?? usualAnswer) * (n ?? 1), Number.MAX_SAFE_INTEGER) : 0;
 
-/** The most that the request may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: the price is not known. */
-export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances, isFree }: Extent): bigint | null =>
-  isFree ? 0n : costOf({ input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstances);
+/**
+ * The most that the request may cost at a candidate, in 10^-12 dollar: no token of the prompt
+ * comes from a cache, and the answer is as long as it may be. Null: the price is not known.
+ */
+export const priceAt = (
+  { mapping, model }: Pick<Candidate, 'mapping' | 'model'>,
+  { prompt, answer, circumstances, isFree }: Extent,
+): bigint | null =>
+  isFree
+    ? 0n
+    : costOf(
+        { input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null },
+        mapping.pricing ?? model.pricing,
+        circumstances,
+      );

@@ -4,7 +4,19 @@
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import type { Adjustment, ChatRequest, Chunk } from '../chat.ts';
-import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, Replying, RequestRecord, Streaming } from './context.ts';
+import type {
+  Arrived,
+  AttemptResult,
+  Authenticated,
+  Candidate,
+  Described,
+  Metadata,
+  Normalised,
+  Principal,
+  Replying,
+  RequestRecord,
+  Streaming,
+} from './context.ts';
 
 /** The chunks of one attempt, as they come. */
 export interface ChunkSource {
@@ -16,7 +28,10 @@ export interface ChunkSource {
   cancel(): void;
 }
 
-/** The source of a plugin that answers in place of a provider: gives these chunks in one read, and then the end. A whole answer ends with a `finish` chunk. */
+/**
+ * The source of a plugin that answers in place of a provider: gives these chunks
+ * in one read, and then the end. A whole answer ends with a `finish` chunk.
+ */
 export function sourceOf(chunks: readonly Chunk[]): ChunkSource {
   let isRead = false;
   return {
@@ -77,7 +92,10 @@ export interface ExplainedCandidate {
   readonly by: string | null;
   /** Why the candidate is ruled out, or why it has its position. */
   readonly reason: string | null;
-  /** Dollars: the price of the estimated prompt, and of as many answer tokens as the request allows, or 1,024; 0 where no provider is asked. Null: not known. */
+  /**
+   * Dollars: the price of the estimated prompt, and of as many answer tokens as
+   * the request allows, or 1,024; 0 where no provider is asked. Null: not known.
+   */
   readonly estimatedCost: string | null;
 }
 
@@ -117,9 +135,13 @@ export function createHooks<Host = unknown>() {
 export type Hooks<Host = unknown> = ReturnType<typeof createHooks<Host>>;
 
 /** A hook whose taps may all answer at once: then the call returns their value, not a promise. */
-type AtOnce<Hook> = Hook extends { promise(...args: infer Args): Promise<infer Value> } ? { promise(...args: Args): Value | Promise<Value> } : Hook;
+type AtOnce<Hook> = Hook extends { promise(...args: infer Args): Promise<infer Value> }
+  ? { promise(...args: Args): Value | Promise<Value> }
+  : Hook;
 
 /** The hooks of a request, without those of the life of the gateway. */
-export type RequestHooks = Omit<Hooks, 'boot' | 'close' | 'health' | Asynchronous> & { readonly [Name in Asynchronous]: AtOnce<Hooks[Name]> };
+export type RequestHooks = Omit<Hooks, 'boot' | 'close' | 'health' | Asynchronous> & {
+  readonly [Name in Asynchronous]: AtOnce<Hooks[Name]>;
+};
 
 type Asynchronous = 'auth' | 'normalise' | 'route' | 'open' | 'log';

@@ -45,9 +45,20 @@ export async function complete(exchange: Exchange, at: AtDoor): Promise<Completi
     if (exchange.isDryRun) return await explained(exchange, pipeline);
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
-      return await onRecord({ headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) }, exchange, pipeline);
+      return await onRecord(
+        {
+          headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')),
+          body: door.encode(exchange.reply, headOf(exchange)),
+        },
+        exchange,
+        pipeline,
+      );
     }
-    const stream = await openStream(exchange, { hooks: pipeline.hooks, encoder: () => door.encoder(headOf(exchange)), ended: (error) => finish(exchange, error, pipeline) });
+    const stream = await openStream(exchange, {
+      hooks: pipeline.hooks,
+      encoder: () => door.encoder(headOf(exchange)),
+      ended: (error) => finish(exchange, error, pipeline),
+    });
     const headers = { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
     return { headers: replyHeaders(exchange, pipeline, headers), body: stream };
   } catch (thrown) {
@@ -88,19 +99,32 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
-/** The valid words of these headers. safety: if another word were ignored, a request would be answered and charged, or its texts kept, against the wish of the caller. */
-const words = [['x-dry-run', 'true', 'false'], ['x-log-bodies', 'off', 'on']] as const;
+/**
+ * The valid words of these headers.
+ * safety: if another word were ignored, a request would be answered and charged, or its texts kept, against the wish of the caller.
+ */
+const words = [
+  ['x-dry-run', 'true', 'false'],
+  ['x-log-bodies', 'off', 'on'],
+] as const;
 
 /** Throws `invalid_value` for any other word in these headers. */
 function refuseOtherWords({ headers }: Exchange): void {
   for (const [name, word, opposite] of words) {
     const said = headers[name]?.toLowerCase();
     if (said === undefined || said === word || said === opposite) continue;
-    throw new GatewayError('invalid_value', `The header "${name}" must be ${word} or ${opposite}, not ${JSON.stringify(said.slice(0, 50))}.`, { param: name });
+    throw new GatewayError(
+      'invalid_value',
+      `The header "${name}" must be ${word} or ${opposite}, not ${JSON.stringify(said.slice(0, 50))}.`,
+      { param: name },
+    );
   }
 }
 
-/** safety: all taps get the same request, so none may change it; a tap may return another one. cost: the messages themselves are many, so they are not frozen. */
+/**
+ * safety: all taps get the same request, so none may change it; a tap may return another one.
+ * cost: the messages themselves are many, so they are not frozen.
+ */
 function frozen(request: ChatRequest): ChatRequest {
   Object.freeze(request.messages);
   return Object.freeze(request);
@@ -121,7 +145,9 @@ const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-ke
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   const errors = candidates.flatMap(({ dropped }) => dropped?.error ?? []);
   // an error after which a retry soon succeeds helps the caller more than one that no retry can fix
-  const worthTelling = errors.toSorted((one, other) => (one.retryAfterMs ?? Number.MAX_VALUE) - (other.retryAfterMs ?? Number.MAX_VALUE))[0];
+  const worthTelling = errors.toSorted(
+    (one, other) => (one.retryAfterMs ?? Number.MAX_VALUE) - (other.retryAfterMs ?? Number.MAX_VALUE),
+  )[0];
   if (worthTelling !== undefined) return worthTelling;
   const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
   const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');
@@ -129,20 +155,24 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
 }
 
 /**
- * Puts the request on record: once, and before its last byte leaves. Of refused requests whose caller is not known, one in a second is on record for each error code.
- * Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it; null: the reply is not changed.
+ * Puts the request on record: once, and before its last byte leaves. Of refused requests whose caller
+ * is not known, one in a second is on record for each error code. Returns the error to answer with
+ * instead, where a plugin may not lose the record and cannot keep it; null: the reply is not changed.
  */
 async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<GatewayError | null> {
   if (exchange.recorded) return null;
   exchange.recorded = true;
   exchange.stopClock();
-  if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
+  if (error !== null && isBug(error)) {
+    logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
+  }
   // 0: the request has a record of its own; null: the request is counted, and not on record
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   try {
     if (standsFor !== null) {
       const record = recordOf(exchange, error);
-      // safety: without this, a tap that changes a record (sets its id, or removes texts to send it elsewhere) would change the record that is stored
+      // safety: without this, a tap that changes a record (sets its id, or removes
+      // texts to send it elsewhere) would change the record that is stored
       await hooks.log.promise(hooks.settle.call(Object.freeze(standsFor === 0 ? record : standingFor(record, standsFor)), exchange.view));
     }
     return null;
@@ -163,11 +193,16 @@ export async function identify(exchange: Exchange, { hooks, logger }: Pipeline):
     if (principal.key !== null) exchange.principal = principal;
   } catch (thrown) {
     const error = GatewayError.from(thrown, exchange.id);
-    if (isBug(error)) logger.error('a plugin could not identify the caller', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+    if (isBug(error)) {
+      logger.error('a plugin could not identify the caller', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+    }
   }
 }
 
-/** Answers with the error, and puts the request on record: one that failed on its way through the stages, or that reached no door (an unknown URL, a fault of the HTTP parser). */
+/**
+ * Answers with the error, and puts the request on record: one that failed on its way
+ * through the stages, or that reached no door (an unknown URL, a fault of the HTTP parser).
+ */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
   return await onRecord(refused(exchange, error, pipeline), exchange, pipeline);
 }
@@ -198,12 +233,20 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
     const lower = headerName(name);
     if (lower !== null && (lower in own || framing.has(lower))) continue;
     if (lower !== null && /^[\t\x20-\x7e]*$/.test(value)) headers[lower] = value;
-    else logger.error('a plugin gave a reply header that HTTP does not allow; the header is left out', { request: exchange.id, header: name.slice(0, 100) });
+    else {
+      logger.error('a plugin gave a reply header that HTTP does not allow; the header is left out', {
+        request: exchange.id,
+        header: name.slice(0, 100),
+      });
+    }
   }
   return headers;
 }
 
-/** The name in lower case; null where HTTP does not allow it. cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs. */
+/**
+ * The name in lower case; null where HTTP does not allow it.
+ * cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs.
+ */
 const headerName = oncePerName((given) => (isHeaderName(given) ? given.toLowerCase() : null));
 
 /** Headers that say where a reply ends and whether its connection stays open: only the server writes them. */
@@ -212,7 +255,12 @@ const framing = new Set([...framingHeaders, 'connection', 'keep-alive', 'date'])
 /** An error as a reply, in the form of the door to which the request came. */
 export function refusal(error: GatewayError, id: string, door: Pick<Door, 'refusal'> | null = null): Answer<string> {
   // wire: a 401 names the scheme that is wanted (RFC 9110 §15.5.2)
-  const headers: Record<string, string> = { ...(error.status === 401 && { 'www-authenticate': 'Bearer' }), ...error.headers, 'content-type': 'application/json', 'x-request-id': id };
+  const headers: Record<string, string> = {
+    ...(error.status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...error.headers,
+    'content-type': 'application/json',
+    'x-request-id': id,
+  };
   if (error.retryAfterMs !== null) {
     headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
     headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));
@@ -246,6 +294,9 @@ function headersOf(exchange: Exchange, type: string): Record<string, string> {
 const mostAdjusted = 2048;
 
 function adjusted(adjustments: readonly Adjustment[]): string {
-  const text = adjustments.map(({ parameter, change }) => `${parameter}: ${change}`).join(', ').replaceAll(/[^\x20-\x7e]/g, '?');
+  const text = adjustments
+    .map(({ parameter, change }) => `${parameter}: ${change}`)
+    .join(', ')
+    .replaceAll(/[^\x20-\x7e]/g, '?');
   return text.length > mostAdjusted ? `${text.slice(0, mostAdjusted)}...` : text;
 }

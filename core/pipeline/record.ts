@@ -48,7 +48,9 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     usageDetails: detailsOf(reply.usage),
     metadata: exchange.metadata ?? {},
     attempts: keepsNoBodies(exchange) ? exchange.attempts.map(withoutWords) : exchange.attempts,
-    ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
+    ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) =>
+      dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }],
+    ),
     adjustments: exchange.adjustments,
     error: error === null ? null : { code: error.code, message: recordedMessage(exchange, error), plugin: error.plugin },
     configHash: exchange.config.hash,
@@ -58,25 +60,50 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reasoningOf(reply.choices),
-    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft), lost: lostOf(exchange) },
+    served:
+      served === null
+        ? null
+        : {
+            model: served.model,
+            mapping: served.mapping,
+            usage: reply.usage,
+            isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft),
+            lost: lostOf(exchange),
+          },
   };
 }
 
 /** safety: the message of a provider may quote the request. */
-const unsaid = (status: number): string => `The provider reported an error (${status}). Its message is not kept, because it may quote the request.`;
+const unsaid = (status: number): string =>
+  `The provider reported an error (${status}). Its message is not kept, because it may quote the request.`;
 
-const withoutWords = (attempt: AttemptResult): AttemptResult => (attempt.error === null || attempt.status === null ? attempt : { ...attempt, error: unsaid(attempt.status) });
+const withoutWords = (attempt: AttemptResult): AttemptResult =>
+  attempt.error === null || attempt.status === null ? attempt : { ...attempt, error: unsaid(attempt.status) };
 
-const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string => (upstreamStatus !== null && keepsNoBodies(exchange) ? unsaid(upstreamStatus) : cut(message, 2048));
+const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string =>
+  upstreamStatus !== null && keepsNoBodies(exchange) ? unsaid(upstreamStatus) : cut(message, 2048);
 
 // the last attempt is in the record itself, whether it failed or not
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
-  lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({ at, isLeft, model, mapping, usage: said.usage, response: said }));
+  lost.length === 0
+    ? []
+    : lost
+        .filter((one) => one.reply !== reply)
+        .map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({
+          at,
+          isLeft,
+          model,
+          mapping,
+          usage: said.usage,
+          response: said,
+        }));
 
 /** The counts besides the usual classes. A count of 0 is left out. */
 function detailsOf({ details, webSearches, cacheWrite1h }: Usage): RequestRecord['usageDetails'] {
   if (details === undefined && !(webSearches !== undefined && webSearches !== 0) && !cacheWrite1h) return null;
-  const counted = Object.entries({ ...details, webSearches, cacheWrite1h: cacheWrite1h ?? 0 }).filter(([, count]) => count !== undefined && count !== 0);
+  const counted = Object.entries({ ...details, webSearches, cacheWrite1h: cacheWrite1h ?? 0 }).filter(
+    ([, count]) => count !== undefined && count !== 0,
+  );
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
@@ -116,7 +143,12 @@ export function clientRequestIdOf(headers: Arrived['headers']): string | null {
 export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;
 
 /** The client's address, as far as `server.log_addresses` allows. */
-export function recordedAddress({ address, config: { server: { logAddresses } } }: Pick<Arrived, 'address' | 'config'>): string | null {
+export function recordedAddress({
+  address,
+  config: {
+    server: { logAddresses },
+  },
+}: Pick<Arrived, 'address' | 'config'>): string | null {
   if (!address || logAddresses === 'none') return null;
   return logAddresses === 'full' ? address : maskedAddress(address);
 }

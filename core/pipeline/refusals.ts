@@ -27,7 +27,9 @@ export class Refusals {
     return new Map(Array.from(this.#byCode, ([code, { total }]) => [code, total]));
   }
 
-  /** Counts one request. Returns how many requests a row represents that is written now, this one included; null: no row is to be written. */
+  /**
+   * Counts one request. Returns how many requests a row represents that is written now, this one included; null: no row is to be written.
+   */
   count(code: string, now: number = performance.now()): number | null {
     const one = this.#of(code);
     one.total++;
@@ -53,5 +55,9 @@ export class Refusals {
 export function standingFor(record: RequestRecord, requests: number): RequestRecord {
   const { error } = record;
   if (requests === 1 || error === null) return { ...record, standsFor: requests };
-  return { ...record, standsFor: requests, error: { ...error, message: `${error.message} (${requests - 1} more were refused for the same reason since the last such record.)` } };
+  return {
+    ...record,
+    standsFor: requests,
+    error: { ...error, message: `${error.message} (${requests - 1} more were refused for the same reason since the last such record.)` },
+  };
 }

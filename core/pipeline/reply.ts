@@ -21,12 +21,25 @@ export interface FoldedChoice {
   native: string | null;
 }
 
-const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', details: [], toolCalls: [], extras: [], finish: null, native: null });
+const newChoice = (): FoldedChoice => ({
+  text: '',
+  reasoning: '',
+  refusal: '',
+  details: [],
+  toolCalls: [],
+  extras: [],
+  finish: null,
+  native: null,
+});
 
 /** The reasoning text of all choices; null where there is none. */
-export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => choices.flatMap(({ reasoning }) => reasoning || []).join('\n\n') || null;
+export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null =>
+  choices.flatMap(({ reasoning }) => reasoning || []).join('\n\n') || null;
 
-/** The size of a tool call or a native piece besides its text, in characters; a reasoning detail or an extra field counts as at least this many. */
+/**
+ * The size of a tool call or a native piece besides its text, in characters;
+ * a reasoning detail or an extra field counts as at least this many.
+ */
 const notText = 200;
 
 /** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
@@ -49,11 +62,16 @@ const isTooMany = (count: unknown): boolean => typeof count === 'number' && coun
 
 /** The usage, with null for a count that cannot be true. The log, the metrics, the limits and the cost all use these counts. */
 const believable = (usage: Usage): Usage =>
-  Object.values(usage).some(isTooMany) ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage) : usage;
+  Object.values(usage).some(isTooMany)
+    ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage)
+    : usage;
 
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);
 
-/** safety: a plugin may be JavaScript. A chunk that is none would reach the caller as broken JSON, and a count that is a text could not be put on record. */
+/**
+ * safety: a plugin may be JavaScript. A chunk that is none would reach the
+ * caller as broken JSON, and a count that is a text could not be put on record.
+ */
 function charactersOf(text: unknown): number {
   if (typeof text !== 'string') throw new TypeError(`a chunk has ${kindOf(text)} in place of its text`);
   return text.length;
@@ -165,7 +183,9 @@ export class Reply {
         this.size += 4 * chunk.vector.length;
         break;
       case 'finish':
-        if (!reasons.has(chunk.reason)) throw new TypeError(`a finish chunk has the reason ${JSON.stringify(chunk.reason)}, and not one of: ${finishReasons.join(', ')}`);
+        if (!reasons.has(chunk.reason)) {
+          throw new TypeError(`a finish chunk has the reason ${JSON.stringify(chunk.reason)}, and not one of: ${finishReasons.join(', ')}`);
+        }
         choice.finish = chunk.reason;
         choice.native = chunk.native;
         break;
@@ -176,9 +196,20 @@ export class Reply {
 }
 
 /** A piece that is a part of what the model says. */
-type Piece = Extract<Chunk, { readonly type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' | 'reasoning-detail' | 'tool-start' | 'tool-delta' | 'native' }>;
+type Piece = Extract<
+  Chunk,
+  { readonly type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' | 'reasoning-detail' | 'tool-start' | 'tool-delta' | 'native' }
+>;
 
-const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>(['text-delta', 'reasoning-delta', 'refusal-delta', 'reasoning-detail', 'tool-start', 'tool-delta', 'native']);
+const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>([
+  'text-delta',
+  'reasoning-delta',
+  'refusal-delta',
+  'reasoning-detail',
+  'tool-start',
+  'tool-delta',
+  'native',
+]);
 
 const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type);
 
@@ -210,11 +241,15 @@ function textOf(piece: Piece, { text, reasoning, refusal, toolCalls }: FoldedCho
 /** The name of the text to which a piece is added: its kind, or the number of the tool call. */
 const nameOf = (piece: Piece): string | number => (piece.type === 'tool-delta' ? piece.index : piece.type);
 
-const isSameText = (one: Piece, other: Piece): boolean => one.choice === other.choice && nameOf(one) === nameOf(other) && one.type.endsWith('-delta');
+const isSameText = (one: Piece, other: Piece): boolean =>
+  one.choice === other.choice && nameOf(one) === nameOf(other) && one.type.endsWith('-delta');
 
-const withText = (piece: Piece, text: string): Chunk => (piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk));
+const withText = (piece: Piece, text: string): Chunk =>
+  piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk);
 
-/** A later value of a field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns about how many characters this adds. */
+/**
+ * A later value of a field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns about how many characters this adds.
+ */
 function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }, grown: Set<object>): number {
   const before = choice.extras.find((extra) => extra.on === on && extra.field === field);
   if (before === undefined) {
@@ -230,10 +265,16 @@ function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'e
 function replacedBy(first: unknown, second: unknown): number {
   if (Array.isArray(first) && Array.isArray(second)) return 0;
   if (!isFields(first) || !isFields(second)) return lengthOf(first);
-  return Object.entries(second).reduce((sum, [field, value]) => sum + (Object.hasOwn(first, field) ? replacedBy(first[field], value) : 0), 0);
+  return Object.entries(second).reduce(
+    (sum, [field, value]) => sum + (Object.hasOwn(first, field) ? replacedBy(first[field], value) : 0),
+    0,
+  );
 }
 
-/** cost: lists that this class has made grow in place. Copying the `logprobs` so far for each token would take quadratic time, 8 s for 40,000 tokens. */
+/**
+ * cost: lists that this class has made grow in place. Copying the `logprobs`
+ * so far for each token would take quadratic time, 8 s for 40,000 tokens.
+ */
 function joined(first: unknown, second: unknown, grown: Set<object>): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
     const both = grown.has(first) ? (first as unknown[]) : [...(first as unknown[])];

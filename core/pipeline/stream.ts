@@ -14,7 +14,10 @@ import { within } from '../cancellation.ts';
 
 const keepAlive = ': keep-alive\n\n';
 
-/** Puts the request on record. Resolves before the last byte may leave. Resolves with an error where the stream must end as broken, because the request cannot be on record. */
+/**
+ * Puts the request on record. Resolves before the last byte may leave. Resolves with an
+ * error where the stream must end as broken, because the request cannot be on record.
+ */
 type Ending = (error: GatewayError | null) => Promise<GatewayError | null>;
 
 /** Reads the whole answer into the exchange's reply. */
@@ -25,7 +28,10 @@ export async function collect(exchange: Exchange, hooks: RequestHooks): Promise<
 
 interface StreamParts {
   readonly hooks: RequestHooks;
-  /** Makes the encoder of the reply. Called once: when a provider has begun to answer, or when the wait is so long that the reply must begin earlier. */
+  /**
+   * Makes the encoder of the reply. Called once: when a provider has begun to
+   * answer, or when the wait is so long that the reply must begin earlier.
+   */
   readonly encoder: () => Encoder;
   readonly ended: Ending;
 }
@@ -35,7 +41,11 @@ export async function openStream(exchange: Exchange, parts: StreamParts): Promis
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();
   const patience = exchange.config.server.limits.keepAliveMs;
-  const began = await within(first.then(() => true), patience, false);
+  const began = await within(
+    first.then(() => true),
+    patience,
+    false,
+  );
   exchange.committed = true;
   return new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive);
 }
@@ -122,7 +132,10 @@ class Pump implements StreamedBody {
     }
   }
 
-  /** The request was cancelled (by its deadline, or because the client has left). Nobody may ask for a piece again, so the record is written now. */
+  /**
+   * The request was cancelled (by its deadline, or because the client has
+   * left). Nobody may ask for a piece again, so the record is written now.
+   */
   #abandon(): void {
     // a read that is under way rejects by itself, and the record is written then
     if (this.#isReading || this.#isOver) return;

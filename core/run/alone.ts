@@ -9,7 +9,10 @@ import { listen } from '../http/listen.ts';
 import { codeOf, isFaulty, refuseOpenPort } from './serving.ts';
 import type { Beginning, Serving, Starting } from './serving.ts';
 
-export async function serveAlone({ logger, places, read, build, tellAdminKey }: Starting, { read: first, readAt, inherited }: Beginning): Promise<Serving> {
+export async function serveAlone(
+  { logger, places, read, build, tellAdminKey }: Starting,
+  { read: first, readAt, inherited }: Beginning,
+): Promise<Serving> {
   const { config } = first;
   prepareToBind({ ...config.server, inherited });
   let current = await build(first).catch((error: unknown) => {

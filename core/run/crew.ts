@@ -35,7 +35,10 @@ interface CrewParts {
   readonly logger: Logger;
   /** What a worker needs to know when it starts, or reads the config again. */
   known(): Known;
-  /** Called with a worker that did not prepare the config that the others use, because it has just begun, and with the hash of the config with which it began. */
+  /**
+   * Called with a worker that did not prepare the config that the others use,
+   * because it has just begun, and with the hash of the config with which it began.
+   */
   aligned(worker: Peer, hash: string): void;
 }
 
@@ -82,13 +85,16 @@ export class Crew {
     member.channel.give('connection', id, socket);
   }
 
-  /** Has every worker read the changed config and build a gateway with it, one after the other. Returns why one refuses; null: none does. */
+  /**
+   * Has every worker read the changed config and build a gateway with it, one after the other. Returns why one refuses; null: none does.
+   */
   async prepare(): Promise<string | null> {
     this.#prepared.clear();
     for (const member of this.#serving) {
       const prepared = await this.prepareOne(member);
       if (!('problems' in prepared)) this.#prepared.add(member);
-      // safety: this config may be why a worker has ended, and would end the next one too. If it is not, the worker that takes its place has the config read again
+      // safety: this config may be why a worker has ended, and would end the next one
+      // too. If it is not, the worker that takes its place has the config read again
       else if (member.state === 'serving') return prepared.problems;
     }
     return null;
@@ -102,7 +108,9 @@ export class Crew {
     }
   }
 
-  /** Makes all workers use the config that they have prepared. A worker that began meanwhile, perhaps with the former config, is aligned. */
+  /**
+   * Makes all workers use the config that they have prepared. A worker that began meanwhile, perhaps with the former config, is aligned.
+   */
   adopt(reloaded: LastReload): void {
     this.tellAll('adopt', reloaded);
     for (const member of this.#serving) if (!this.#prepared.has(member)) this.#parts.aligned(member, member.hash);
@@ -188,7 +196,10 @@ export class Crew {
     const latest = performance.now() - silenceMs;
     const serving = this.#serving.filter((one) => one !== except);
     const well = serving.filter(({ heardAt }) => heardAt > latest);
-    return (well.length > 0 ? well : serving).reduce<Member | null>((least, one) => (least === null || openAt(one) < openAt(least) ? one : least), null);
+    return (well.length > 0 ? well : serving).reduce<Member | null>(
+      (least, one) => (least === null || openAt(one) < openAt(least) ? one : least),
+      null,
+    );
   }
 
   #keep(socket: Socket): void {
@@ -205,7 +216,10 @@ export class Crew {
     if (member.isAsked) return;
     const before = [...member.onTheWay.keys()];
     member.isAsked = true;
-    const hasAnswered = await member.channel.call('are you there', null, silenceMs).then(() => true, () => false);
+    const hasAnswered = await member.channel.call('are you there', null, silenceMs).then(
+      () => true,
+      () => false,
+    );
     member.isAsked = false;
     for (const id of hasAnswered ? before : []) {
       const socket = member.onTheWay.get(id);
@@ -249,7 +263,12 @@ export class Crew {
       if (this.#isEnding) return;
       const againMs = this.#nextPause();
       const serving = this.#serving.length;
-      this.#parts.logger.error(serving > 0 ? 'a worker could not be started; the others keep serving' : 'a worker could not be started, and no other one serves; new connections wait until one does', { reason: messageOf(error), serving, againMs });
+      this.#parts.logger.error(
+        serving > 0
+          ? 'a worker could not be started; the others keep serving'
+          : 'a worker could not be started, and no other one serves; new connections wait until one does',
+        { reason: messageOf(error), serving, againMs },
+      );
       await this.#replace(againMs);
     }
   }

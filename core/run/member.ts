@@ -32,12 +32,33 @@ export interface Member extends Peer {
 
 /** Starts the process of a worker. The process does nothing before it is asked to serve. */
 export function startMember(number: number, workers: number): Member {
-  const child = spawn(process.execPath, [...process.execArgv, ...heapFlagsOf(workers), ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [workerVariable]: String(number) } });
+  const child = spawn(process.execPath, [...process.execArgv, ...heapFlagsOf(workers), ...process.argv.slice(1)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [workerVariable]: String(number) },
+  });
   const channel = new Channel(child);
   const ended = new Promise<string>((resolve) => {
     // all messages of the worker are read first: a connection that it has taken must not be given to another worker
-    child.once('exit', (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)));
+    child.once(
+      'exit',
+      (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)),
+    );
     child.once('error', (error) => resolve(error.message));
   });
-  return { number, child, channel, startedAt: performance.now(), ended, state: 'starting', isReplaced: false, hash: '', given: 0, closed: 0, heardAt: 0, onTheWay: new Map(), missed: 0, isAsked: false };
+  return {
+    number,
+    child,
+    channel,
+    startedAt: performance.now(),
+    ended,
+    state: 'starting',
+    isReplaced: false,
+    hash: '',
+    given: 0,
+    closed: 0,
+    heardAt: 0,
+    onTheWay: new Map(),
+    missed: 0,
+    isAsked: false,
+  };
 }

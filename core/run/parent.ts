@@ -74,7 +74,16 @@ class Sides {
       for (const { plugin, error } of held.release()) createLogger(this.#write, { plugin }).error('a plugin failed to close', { error });
     };
     const sideOf = ({ plugin, options }: LoadedPlugin): [string, ParentSide][] => {
-      const side = sideAtParent(plugin, { config, logger: createLogger(this.#write, { plugin: plugin.name }), state: held.of(plugin.name), ask: this.#relay.ask(plugin.name) }, options);
+      const side = sideAtParent(
+        plugin,
+        {
+          config,
+          logger: createLogger(this.#write, { plugin: plugin.name }),
+          state: held.of(plugin.name),
+          ask: this.#relay.ask(plugin.name),
+        },
+        options,
+      );
       return side === undefined ? [] : [[plugin.name, side]];
     };
     try {
@@ -88,11 +97,15 @@ class Sides {
   }
 }
 
-/** The part of a plugin that runs in the parent; undefined: it has none. Throws an error with the plugin's name where the plugin refuses. */
+/**
+ * The part of a plugin that runs in the parent; undefined: it has none. Throws an error with the plugin's name where the plugin refuses.
+ */
 function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown): ParentSide | undefined {
   try {
     const side = plugin.atParent?.(parent, options);
-    if (side !== undefined && typeof (side as Partial<ParentSide> | null)?.answer !== 'function') throw new TypeError('atParent() must return { answer }');
+    if (side !== undefined && typeof (side as Partial<ParentSide> | null)?.answer !== 'function') {
+      throw new TypeError('atParent() must return { answer }');
+    }
     return side;
   } catch (cause) {
     throw new Exit(1, refusalOf(plugin.name, cause));
@@ -114,7 +127,12 @@ class Parent {
     this.#starting = starting;
     this.#config = starting.withAdminKey(first.config);
     this.#tls = first.config.server.tls;
-    this.#crew = new Crew({ count: first.config.server.workers, logger: starting.logger, known: () => this.#known(), aligned: (worker, hash) => void this.#align(worker, hash) });
+    this.#crew = new Crew({
+      count: first.config.server.workers,
+      logger: starting.logger,
+      known: () => this.#known(),
+      aligned: (worker, hash) => void this.#align(worker, hash),
+    });
     this.#sides = new Sides(this.#crew.relay, write);
     this.#sides.adopt(first);
   }
@@ -155,7 +173,15 @@ class Parent {
     return {
       current: () => current,
       watching: { stop: () => watching.stop(), readNow: () => watching.readNow(), retiring: new Set() },
-      listening: { url, leave: () => {}, drain: (drainMs) => endAll('drain', drainMs), handOver: (drainMs) => endAll('hand over', drainMs), get fd() { return fdOf(port); } },
+      listening: {
+        url,
+        leave: () => {},
+        drain: (drainMs) => endAll('drain', drainMs),
+        handOver: (drainMs) => endAll('hand over', drainMs),
+        get fd() {
+          return fdOf(port);
+        },
+      },
     };
   }
 
@@ -192,7 +218,12 @@ class Parent {
   async #align(worker: Peer, hash: string): Promise<void> {
     if (hash === this.#config.hash) return;
     const prepared = await this.#crew.prepareOne(worker);
-    if ('problems' in prepared) return this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems: prepared.problems });
+    if ('problems' in prepared) {
+      return this.#starting.logger.error('a worker uses another config than the others', {
+        worker: worker.number,
+        problems: prepared.problems,
+      });
+    }
     worker.channel.assure('adopt', { at: Date.now(), problems: null } satisfies LastReload);
     // this worker has read a config that the others have refused, or have not read yet
     if (prepared.hash !== this.#config.hash) this.#readAgain();

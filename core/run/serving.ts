@@ -35,7 +35,10 @@ export interface Starting {
   /** The config with an admin key where it needs one. */
   withAdminKey(config: Config): Config;
   readonly unkeptKeys: UnkeptKeys;
-  /** Shows the operator a new admin key, if there is one. @param url the address of the gateway, and the pages for which the key is needed */
+  /**
+   * Shows the operator a new admin key, if there is one.
+   * @param url the address of the gateway, and the pages for which the key is needed
+   */
   tellAdminKey(url: string, pages: RunningGateway['pages']): void;
 }
 
@@ -55,11 +58,20 @@ export interface Serving {
   readonly watching: Pick<Watch, 'stop' | 'readNow' | 'retiring'>;
 }
 
-/** Refuses an address that other machines can reach where there are no keys. The bound address counts, because a name in `server.host` may resolve to any address, and a socket that was open already may have any. */
+/**
+ * Refuses an address that other machines can reach where there are no keys. The bound address counts, because
+ * a name in `server.host` may resolve to any address, and a socket that was open already may have any.
+ */
 export function refuseOpenPort(address: string, { server: { host, isGuarded } }: Config, inherited: number | null): void {
   const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
-  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
+  if (!isGuarded && !isLoopback(address)) {
+    throw new Exit(
+      1,
+      `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`,
+    );
+  }
 }
 
 /** The exit code of an error: its own, or that of a fault in the config. */
-export const codeOf = (error: unknown): number => (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);
+export const codeOf = (error: unknown): number =>
+  (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);

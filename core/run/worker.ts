@@ -74,7 +74,8 @@ class WorkerProcess {
     if ('problems' in built) return { code: built.code, reason: built.problems };
     const { server, hash } = built.config;
     const tls = known.tls && (server.tls ?? { cert: known.tls.cert, key: new Secret(known.tls.key) });
-    const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (id, socket) => this.#take({ id, socket }, take));
+    const onConnection = (take: (socket: Socket) => void): void =>
+      this.#channel.on('connection', (id, socket) => this.#take({ id, socket }, take));
     const listening = await listen({ ...server, tls, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
     this.#serving = { gateway: built, listening };
     this.#peers.use();

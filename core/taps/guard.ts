@@ -6,7 +6,17 @@
 // cost: the global `performance` is a getter, and each tap is timed
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../logger.ts';
-import { bail, isThenable, observedWaterfall, observers, parallelObservers, series, seriesOfObservers, waterfall, waterfallAtOnce } from './runners.ts';
+import {
+  bail,
+  isThenable,
+  observedWaterfall,
+  observers,
+  parallelObservers,
+  series,
+  seriesOfObservers,
+  waterfall,
+  waterfallAtOnce,
+} from './runners.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import type { Returns } from './returns.ts';
 
@@ -59,7 +69,16 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
     const isAsync = kind.startsWith('Async');
     const runnerOf = runners[observing.has(name) ? `observed ${kind}` : kind];
     if (runnerOf === undefined) throw new Error(`the hook "${name}" has a type that the gateway does not run: ${kind}`);
-    hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }), logger, returns: returns[name] })));
+    hook.compile = ({ taps }) =>
+      runnerOf(
+        taps.map(({ name: plugin, fn }) => ({
+          hook: name,
+          plugin,
+          run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }),
+          logger,
+          returns: returns[name],
+        })),
+      );
     hook.intercept({
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });
@@ -78,7 +97,9 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
       owner = null;
       for (const { hook, plugin, before } of placed) {
         const known = (hooks[hook] as AnyHook).taps.map((tap) => tap.name);
-        if (!known.includes(before)) throw new Error(`plugin "${plugin}" taps "${hook}" before "${before}", which does not tap it (there are: ${known.join(', ')})`);
+        if (!known.includes(before)) {
+          throw new Error(`plugin "${plugin}" taps "${hook}" before "${before}", which does not tap it (there are: ${known.join(', ')})`);
+        }
       }
     },
   };
@@ -88,10 +109,14 @@ const isAsyncFunction = (fn: Run): boolean => fn.constructor.name === 'AsyncFunc
 
 function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
   if (owner === null) throw new Error(`plugin "${tap.name}" taps "${hook}" after the start; tap in apply()`);
-  if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap must have its plugin's name`);
+  if (tap.name !== owner) {
+    throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap must have its plugin's name`);
+  }
   if (typeof tap.fn !== 'function') throw new Error(`plugin "${tap.name}" taps "${hook}" without a function`);
   if (tap.type === 'async') throw new Error(`plugin "${tap.name}" uses tapAsync on "${hook}"; use tapPromise`);
-  if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
+  if (!isAsync && isAsyncFunction(tap.fn)) {
+    throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
+  }
 }
 
 /** Milliseconds that taps took, of all requests together. */
@@ -105,10 +130,17 @@ function spentBy(plugin: string, spent: Map<string, Spent>): Spent {
   return known;
 }
 
-/** The times of plugins of the request, to which the time of a tap is added. The last argument of each hook that runs within a request holds them. */
-const timingsOf = (first: unknown, second: unknown): Record<string, number> | undefined => ((second ?? first) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
+/**
+ * The times of plugins of the request, to which the time of a tap is added.
+ * The last argument of each hook that runs within a request holds them.
+ */
+const timingsOf = (first: unknown, second: unknown): Record<string, number> | undefined =>
+  ((second ?? first) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
 
-/** cost: a request lists only taps that took at least this many milliseconds. Listing all of them is a fiftieth of the CPU of a plain request (test/bench). */
+/**
+ * cost: a request lists only taps that took at least this many milliseconds.
+ * Listing all of them is a fiftieth of the CPU of a plain request (test/bench).
+ */
 const noticeableMs = 0.05;
 
 /** The tap, with the time that it takes added to its plugin's and, where it is noticeable, to the request's. */
@@ -129,7 +161,10 @@ function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string;
       if (isOwn(value)) took(startedAt, request);
       return value;
     }
-    void value.then((settled) => void (isOwn(settled) && took(startedAt, request)), () => took(startedAt, request));
+    void value.then(
+      (settled) => void (isOwn(settled) && took(startedAt, request)),
+      () => took(startedAt, request),
+    );
     return value;
   };
 }

@@ -38,7 +38,8 @@ const isListOfFields: Holds = (value) => isListOf(value, isFields);
 /** cost: a tap returns most parts of a large value unchanged, and those have been checked. */
 const isSameOr = (part: unknown, before: unknown, holds: Holds): boolean => part === before || holds(part);
 
-const isPrincipal: Check = (value) => isFields(value) && isNullOr(value['key'], isText) && isNullOr(value['models'], isListOfTexts) && isOfTexts(value['metadata']);
+const isPrincipal: Check = (value) =>
+  isFields(value) && isNullOr(value['key'], isText) && isNullOr(value['models'], isListOfTexts) && isOfTexts(value['metadata']);
 
 const isAbsentOr = (value: unknown, holds: Holds): boolean => isNullOr(value ?? null, holds);
 const isPart: Holds = (value) => isFields(value) && isText(value['type']) && isAbsentOr(value['text'], isText);
@@ -48,17 +49,35 @@ const isListOfMessages: Holds = (value) => isListOf(value, isMessage);
 const isTools: Holds = (value) => isAbsentOr(value, isListOfFields);
 function isRequest(value: unknown, before: unknown): boolean {
   const { messages, tools } = before as Fields;
-  return isFields(value) && isText(value['model']) && isFields(value['reasoning']) && isFields(value['rest']) && isSameOr(value['messages'], messages, isListOfMessages) && isSameOr(value['tools'], tools, isTools);
+  return (
+    isFields(value) &&
+    isText(value['model']) &&
+    isFields(value['reasoning']) &&
+    isFields(value['rest']) &&
+    isSameOr(value['messages'], messages, isListOfMessages) &&
+    isSameOr(value['tools'], tools, isTools)
+  );
 }
 
 const isError: Holds = (value) => isAbsentOr(value, GatewayError.is);
 const isDropped: Holds = (value) => isFields(value) && isText(value['by']) && isText(value['reason']) && isError(value['error']);
 const hasId: Holds = (value) => isFields(value) && isText(value['id']);
 const isMapping: Holds = (value) => isFields(value) && isText(value['externalId']);
-/** safety: a candidate without `answeredBy` would be taken for one that no provider answers, and its provider asked without a limit and without an attempt on record. */
+/**
+ * safety: a candidate without `answeredBy` would be taken for one that no provider
+ * answers, and its provider asked without a limit and without an attempt on record.
+ */
 const isCandidate: Holds = (value) =>
-  isFields(value) && hasId(value['provider']) && hasId(value['model']) && isMapping(value['mapping']) && isText(value['target']) && Number.isFinite(value['weight']) &&
-  isNullOr(value['reasoning'], isFields) && isNullOr(value['note'], isFields) && isNullOr(value['answeredBy'], isText) && isNullOr(value['dropped'], isDropped);
+  isFields(value) &&
+  hasId(value['provider']) &&
+  hasId(value['model']) &&
+  isMapping(value['mapping']) &&
+  isText(value['target']) &&
+  Number.isFinite(value['weight']) &&
+  isNullOr(value['reasoning'], isFields) &&
+  isNullOr(value['note'], isFields) &&
+  isNullOr(value['answeredBy'], isText) &&
+  isNullOr(value['dropped'], isDropped);
 function isListOfCandidates(value: unknown, before: unknown): boolean {
   if (!Array.isArray(value)) return false;
   for (let at = 0; at < value.length; at++) if (!isSameOr(value[at], (before as unknown[])[at], isCandidate)) return false;
@@ -66,7 +85,8 @@ function isListOfCandidates(value: unknown, before: unknown): boolean {
 }
 
 const isAdjustment: Holds = (value) => isFields(value) && isText(value['parameter']) && isText(value['change']);
-const isSource: Check = (value) => isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && isListOf(value['adjustments'], isAdjustment);
+const isSource: Check = (value) =>
+  isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && isListOf(value['adjustments'], isAdjustment);
 
 const isPlace: Holds = (value) => Number.isInteger(value) && (value as number) >= 0;
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);
@@ -86,32 +106,55 @@ const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
   finish: ({ choice, reason }) => isPlace(choice) && reasons.has(reason),
   usage: ({ usage }) => isFields(usage),
 };
-const isPiece: Holds = (value) => isFields(value) && isText(value['type']) && Object.hasOwn(partsOfChunk, value['type'] as string) && partsOfChunk[value['type'] as Chunk['type']](value);
+const isPiece: Holds = (value) =>
+  isFields(value) &&
+  isText(value['type']) &&
+  Object.hasOwn(partsOfChunk, value['type'] as string) &&
+  partsOfChunk[value['type'] as Chunk['type']](value);
 
 /** safety: an answer without its finish is broken, and its provider would be blamed for the chunk that a plugin dropped. */
-const isPieceInPlace: Check = (value, before) => ((before as Chunk).type === 'finish' ? isPiece(value) && (value as Chunk).type === 'finish' : isNullOr(value, isPiece));
+const isPieceInPlace: Check = (value, before) =>
+  (before as Chunk).type === 'finish' ? isPiece(value) && (value as Chunk).type === 'finish' : isNullOr(value, isPiece);
 
-const isCheck: Holds = (value) => isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));
+const isCheck: Holds = (value) =>
+  isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));
 const statuses: ReadonlySet<unknown> = new Set(['ok', 'degraded', 'error']);
-const isReport: Check = (value) => isFields(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || isObjectOf(value['checks'], isCheck));
+const isReport: Check = (value) =>
+  isFields(value) &&
+  statuses.has(value['status']) &&
+  isCheck(value['redis']) &&
+  isCheck(value['database']) &&
+  (value['checks'] === undefined || isObjectOf(value['checks'], isCheck));
 
 const isCount: Holds = (value) => value === null || typeof value === 'number';
 const isOfCounts: Holds = (value) => isObjectOf(value, isCount);
 const isFieldValue: Holds = (value) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 const isOfFieldValues: Holds = (value) => isObjectOf(value, isFieldValue);
 
-const isOfSameRequest = (value: Fields, before: Fields): boolean => value['id'] === before['id'] && value['createdAt'] === before['createdAt'] && Number.isInteger(value['status']);
+const isOfSameRequest = (value: Fields, before: Fields): boolean =>
+  value['id'] === before['id'] && value['createdAt'] === before['createdAt'] && Number.isInteger(value['status']);
 
-/** safety: the record of a request is found by its id, and the log, the metrics and the console read these fields of each record. What JSON cannot say would keep the record out of the journal. */
+/**
+ * safety: the record of a request is found by its id, and the log, the metrics and the console
+ * read these fields of each record. What JSON cannot say would keep the record out of the journal.
+ */
 function isRecord(value: unknown, given: unknown): boolean {
   const before = given as Fields;
-  return isFields(value) && isOfSameRequest(value, before) &&
-    isSameOr(value['usage'], before['usage'], isOfCounts) && isSameOr(value['metadata'], before['metadata'], isOfTexts) && isSameOr(value['fields'], before['fields'], isOfFieldValues) &&
-    isSameOr(value['timings'], before['timings'], isFields) && isSameOr(value['attempts'], before['attempts'], isListOfFields) && isSameOr(value['ruledOut'], before['ruledOut'], isListOfFields) &&
-    isSameOr(value['adjustments'], before['adjustments'], isListOfFields);
+  return (
+    isFields(value) &&
+    isOfSameRequest(value, before) &&
+    isSameOr(value['usage'], before['usage'], isOfCounts) &&
+    isSameOr(value['metadata'], before['metadata'], isOfTexts) &&
+    isSameOr(value['fields'], before['fields'], isOfFieldValues) &&
+    isSameOr(value['timings'], before['timings'], isFields) &&
+    isSameOr(value['attempts'], before['attempts'], isListOfFields) &&
+    isSameOr(value['ruledOut'], before['ruledOut'], isListOfFields) &&
+    isSameOr(value['adjustments'], before['adjustments'], isListOfFields)
+  );
 }
 
-// safety: without these, a tap could change what another plugin has returned, and so the other requests to which that plugin gives the same object.
+// safety: without these, a tap could change what another plugin has returned,
+// and so the other requests to which that plugin gives the same object.
 // cost: not all of a value is frozen, as a request has many messages
 function fixRequest(request: { readonly messages: object }): unknown {
   Object.freeze(request.messages);
@@ -132,7 +175,9 @@ type Texts = Readonly<Record<string, string>>;
  */
 function fixMetadata(metadata: Texts): Texts {
   for (const name in metadata) {
-    if (name !== name.toLowerCase()) return Object.freeze(bare(Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value]))));
+    if (name !== name.toLowerCase()) {
+      return Object.freeze(bare(Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value]))));
+    }
   }
   return Object.freeze(metadata);
 }
@@ -147,12 +192,19 @@ export const returns: Readonly<Record<string, Returns>> = {
   metadata: { expected: 'an object of texts', holds: isOfTexts, fix: fixMetadata },
   normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: fixRequest },
   route: { expected: 'a list of candidates', holds: isListOfCandidates, fix: fixList },
-  explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
+  explain: {
+    expected: 'an explanation: { object, candidates, limits }',
+    holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']),
+  },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   chunk: { expected: 'a chunk, or null; a finish chunk must stay one', holds: isPieceInPlace },
   reply: { expected: 'an object of texts', holds: isOfTexts },
-  settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, fix: (record: object) => Object.freeze(record) },
+  settle: {
+    expected: 'the record of the same request, with all its fields',
+    holds: isRecord,
+    fix: (record: object) => Object.freeze(record),
+  },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },
 };
 
@@ -164,12 +216,16 @@ export type FieldKinds = ReadonlyMap<string, keyof typeof typeOfKind>;
 /** As `returns`, where plugins have declared fields: a value of another kind would be stored, and no filter would find it. */
 export function returnsWith(kinds: FieldKinds): typeof returns {
   const { settle } = returns as { settle: Returns };
-  const oddField = (record: unknown): string | undefined => Object.entries(fieldsOf(fieldsOf(record)['fields'])).find(([name, value]) => kinds.has(name) && typeof value !== typeOfKind[kinds.get(name) ?? 'text'])?.[0];
+  const oddField = (record: unknown): string | undefined =>
+    Object.entries(fieldsOf(fieldsOf(record)['fields'])).find(
+      ([name, value]) => kinds.has(name) && typeof value !== typeOfKind[kinds.get(name) ?? 'text'],
+    )?.[0];
   return {
     ...returns,
     settle: {
       ...settle,
-      holds: (value, before) => settle.holds(value, before) && ((value as Fields)['fields'] === (before as Fields)['fields'] || oddField(value) === undefined),
+      holds: (value, before) =>
+        settle.holds(value, before) && ((value as Fields)['fields'] === (before as Fields)['fields'] || oddField(value) === undefined),
       expected: (value) => {
         const odd = oddField(value);
         return odd === undefined ? String(settle.expected) : `a record whose field "${odd}" is a ${kinds.get(odd)}`;

@@ -10,7 +10,8 @@ import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';
 
-export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
 /** A source of chunks, and the plugin whose tap gave it. */
 export interface Given {
@@ -21,25 +22,42 @@ export interface Given {
 /** An error that names the plugin whose source threw; null where the gateway's own code threw. */
 export function faultOf(reason: unknown, given: Given | undefined): GatewayError | null {
   if (given === undefined || GatewayError.is(reason)) return null;
-  return new GatewayError('plugin_error', `The plugin "${given.plugin}" failed in the middle of its answer.`, { plugin: given.plugin, cause: reason });
+  return new GatewayError('plugin_error', `The plugin "${given.plugin}" failed in the middle of its answer.`, {
+    plugin: given.plugin,
+    cause: reason,
+  });
 }
 
 /** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
   if (returns === undefined) return value;
-  if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${typeof returns.expected === 'string' ? returns.expected : returns.expected(value)}`);
+  if (!returns.holds(value, before)) {
+    throw new TypeError(
+      `the tap returned ${kindOf(value)}, and not ${typeof returns.expected === 'string' ? returns.expected : returns.expected(value)}`,
+    );
+  }
   return returns.fix?.(value as never, before as never) ?? value;
 }
 
-/** Notes which plugin gave a source of chunks, so that a later error of the source names the plugin. @param context of the request, where the hook runs within one */
+/**
+ * Notes which plugin gave a source of chunks, so that a later error of the source names the plugin.
+ * @param context of the request, where the hook runs within one
+ */
 function remember(value: unknown, { hook, plugin }: GuardedTap, context: unknown): void {
-  if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) (context as { readonly given?: Given[] } | undefined)?.given?.push({ source: value, plugin });
+  if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) {
+    (context as { readonly given?: Given[] } | undefined)?.given?.push({ source: value, plugin });
+  }
 }
 
-/** The name of the function by which a request takes what a tap of `normalise` has made of it. A symbol, so that no tap calls it by mistake. */
+/**
+ * The name of the function by which a request takes what a tap of `normalise` has made of it. A symbol, so that no tap calls it by mistake.
+ */
 export const becomes = Symbol('becomes');
 
-/** The value that a tap of a waterfall returned, checked. safety: a later tap may refuse the request, which is then on record, so what this tap has masked must stay masked. */
+/**
+ * The value that a tap of a waterfall returned, checked.
+ * safety: a later tap may refuse the request, which is then on record, so what this tap has masked must stay masked.
+ */
 function improved(value: unknown, before: unknown, { tap, context }: { tap: GuardedTap; context: unknown }): unknown {
   const better = checked(value, before, tap);
   if (tap.hook === 'normalise') (context as { readonly [becomes]?: (request: unknown) => void } | undefined)?.[becomes]?.(better);
@@ -56,14 +74,16 @@ interface Begun {
 }
 
 /** The first decision; undefined where no tap decides. */
-export const bail = (taps: readonly GuardedTap[]): Run => (first) => {
-  for (let at = 0; at < taps.length; at++) {
-    const returned = decided(taps[at] as GuardedTap, first);
-    if (isThenable(returned)) return bailLater(taps, { at, returned }, first);
-    if (isDecision(returned)) return decision(returned, taps[at] as GuardedTap, first);
-  }
-  return undefined;
-};
+export const bail =
+  (taps: readonly GuardedTap[]): Run =>
+  (first) => {
+    for (let at = 0; at < taps.length; at++) {
+      const returned = decided(taps[at] as GuardedTap, first);
+      if (isThenable(returned)) return bailLater(taps, { at, returned }, first);
+      if (isDecision(returned)) return decision(returned, taps[at] as GuardedTap, first);
+    }
+    return undefined;
+  };
 
 function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
   const decided = checked(value, undefined, tap);
@@ -72,9 +92,13 @@ function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
 }
 
 /** safety: if a request ended while a tap was awaited, later taps would reserve things for it that nobody releases. */
-const throwIfOver = (work: unknown): void => (work as { readonly cancellation?: Cancellation } | null | undefined)?.cancellation?.throwIfCancelled();
+const throwIfOver = (work: unknown): void =>
+  (work as { readonly cancellation?: Cancellation } | null | undefined)?.cancellation?.throwIfCancelled();
 
-/** The work of a bail hook: the attempt that its taps open, or otherwise the request. An attempt may be over while its request goes on, or is answered by another attempt. */
+/**
+ * The work of a bail hook: the attempt that its taps open, or otherwise the request.
+ * An attempt may be over while its request goes on, or is answered by another attempt.
+ */
 const workOf = (context: unknown): unknown => (context as { readonly attempt?: object | null } | null | undefined)?.attempt ?? context;
 
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
@@ -89,17 +113,23 @@ async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unkno
 }
 
 /** Each tap gets what the one before it returned; undefined leaves it as it is. */
-export const waterfall = (taps: readonly GuardedTap[]): Run => (first, context) => {
-  let value = first;
-  for (let at = 0; at < taps.length; at++) {
-    const returned = decided(taps[at] as GuardedTap, value, context);
-    if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
-    if (returned !== undefined && returned !== value) value = improved(returned, value, { tap: taps[at] as GuardedTap, context });
-  }
-  return value;
-};
+export const waterfall =
+  (taps: readonly GuardedTap[]): Run =>
+  (first, context) => {
+    let value = first;
+    for (let at = 0; at < taps.length; at++) {
+      const returned = decided(taps[at] as GuardedTap, value, context);
+      if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
+      if (returned !== undefined && returned !== value) value = improved(returned, value, { tap: taps[at] as GuardedTap, context });
+    }
+    return value;
+  };
 
-async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value: before, context }: { value: unknown; context: unknown }): Promise<unknown> {
+async function waterfallLater(
+  taps: readonly GuardedTap[],
+  begun: Begun,
+  { value: before, context }: { value: unknown; context: unknown },
+): Promise<unknown> {
   let value = before;
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
@@ -111,9 +141,11 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
 }
 
 /** One tap after the other; the first that throws ends the series. */
-export const series = (taps: readonly GuardedTap[]): Run => async (first) => {
-  for (const tap of taps) await patiently(awaited(decided(tap, first), tap), tap);
-};
+export const series =
+  (taps: readonly GuardedTap[]): Run =>
+  async (first) => {
+    for (const tap of taps) await patiently(awaited(decided(tap, first), tap), tap);
+  };
 
 /** How long a plugin may take to start before the log reports it, and before each next report. */
 const slowMs = 10_000;
@@ -121,7 +153,15 @@ const slowMs = 10_000;
 /** safety: a plugin may open something that takes time. The log names a plugin that never ends; the timer also keeps the process alive. */
 async function patiently(work: Promise<unknown>, { plugin, hook, logger }: GuardedTap): Promise<void> {
   const startedAt = performance.now();
-  const timer = setInterval(() => logger.warn('a plugin has not started yet; the gateway waits for it', { plugin, hook, waitedMs: Math.round(performance.now() - startedAt) }), slowMs);
+  const timer = setInterval(
+    () =>
+      logger.warn('a plugin has not started yet; the gateway waits for it', {
+        plugin,
+        hook,
+        waitedMs: Math.round(performance.now() - startedAt),
+      }),
+    slowMs,
+  );
   try {
     await work;
   } finally {
@@ -130,36 +170,42 @@ async function patiently(work: Promise<unknown>, { plugin, hook, logger }: Guard
 }
 
 /** As `waterfall`, without promises. A chunk that a tap has dropped (null) is not shown to later taps. */
-export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, context) => {
-  let value = first;
-  for (let at = 0; at < taps.length && value !== null; at++) {
-    const tap = taps[at] as GuardedTap;
-    let returned: unknown;
-    try {
-      returned = refusePromise(tap.run(value, context), tap);
-    } catch (thrown) {
-      throw named(thrown, tap);
+export const waterfallAtOnce =
+  (taps: readonly GuardedTap[]): Run =>
+  (first, context) => {
+    let value = first;
+    for (let at = 0; at < taps.length && value !== null; at++) {
+      const tap = taps[at] as GuardedTap;
+      let returned: unknown;
+      try {
+        returned = refusePromise(tap.run(value, context), tap);
+      } catch (thrown) {
+        throw named(thrown, tap);
+      }
+      if (returned === undefined || returned === value) continue;
+      value = checked(returned, value, tap);
+      remember(value, tap, context);
     }
-    if (returned === undefined || returned === value) continue;
-    value = checked(returned, value, tap);
-    remember(value, tap, context);
-  }
-  return value;
-};
+    return value;
+  };
 
 /** As `waterfallAtOnce`; a tap that throws is reported, and leaves the value as it is. */
-export const observedWaterfall = (taps: readonly GuardedTap[]): Run => (first, context) => {
-  let value = first;
-  for (let at = 0; at < taps.length; at++) {
-    value = observed(taps[at] as GuardedTap, value, context) ?? value;
-  }
-  return value;
-};
+export const observedWaterfall =
+  (taps: readonly GuardedTap[]): Run =>
+  (first, context) => {
+    let value = first;
+    for (let at = 0; at < taps.length; at++) {
+      value = observed(taps[at] as GuardedTap, value, context) ?? value;
+    }
+    return value;
+  };
 
 /** Runs every tap, whatever the other taps throw. */
-export const observers = (taps: readonly GuardedTap[]): Run => (first, context) => {
-  for (let at = 0; at < taps.length; at++) observed(taps[at] as GuardedTap, first, context);
-};
+export const observers =
+  (taps: readonly GuardedTap[]): Run =>
+  (first, context) => {
+    for (let at = 0; at < taps.length; at++) observed(taps[at] as GuardedTap, first, context);
+  };
 
 interface Observer {
   readonly tap: GuardedTap;
@@ -240,7 +286,10 @@ function observed(tap: GuardedTap, first: unknown, second: unknown): unknown {
   }
 }
 
-/** safety: a plugin that must not lose a record refuses the reply at `log` with this one error. All else that an observer throws is reported, and changes nothing. */
+/**
+ * safety: a plugin that must not lose a record refuses the reply at `log` with this
+ * one error. All else that an observer throws is reported, and changes nothing.
+ */
 function told(thrown: unknown, tap: GuardedTap): void {
   if (tap.hook === 'log' && GatewayError.is(thrown) && thrown.code === 'log_unavailable') throw thrown;
   report(thrown, tap);

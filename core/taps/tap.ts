@@ -15,4 +15,5 @@ export interface GuardedTap {
 }
 
 /** Writes what an observer threw to the process log: the request does not fail because of it. */
-export const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void => logger.error('an observer failed; the request is not affected', { plugin, hook, error: thrown });
+export const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void =>
+  logger.error('an observer failed; the request is not affected', { plugin, hook, error: thrown });

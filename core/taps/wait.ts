@@ -7,7 +7,10 @@ const patienceOf = (hook: string): number => (hook === 'close' ? 10_000 : 1000);
 /** After this many late answers, without one in time in between, the gateway no longer waits for the observer. */
 const overrunsAtMost = 3;
 
-/** How long the gateway waits for one observer: as long as its hook allows, and not at all once the observer has been late too often. After an answer in time, the gateway waits for it again. */
+/**
+ * How long the gateway waits for one observer: as long as its hook allows, and not at all once
+ * the observer has been late too often. After an answer in time, the gateway waits for it again.
+ */
 export class Wait {
   readonly #tapped: GuardedTap;
   readonly #ms: number;
@@ -19,7 +22,10 @@ export class Wait {
     this.#ms = patienceOf(tapped.hook);
   }
 
-  /** Resolves as the observer's promise does, or without a value when the observer is late. Resolves at once where the observer is not waited for. The error of an observer that nobody waits for is reported. */
+  /**
+   * Resolves as the observer's promise does, or without a value when the observer is late. Resolves at
+   * once where the observer is not waited for. The error of an observer that nobody waits for is reported.
+   */
   for(answer: Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {
@@ -61,7 +67,13 @@ export class Wait {
     if (startedAt < this.#overranAt) return;
     this.#overranAt = performance.now();
     this.#overruns++;
-    this.#tell('warn', this.#isTrusted ? 'an observer is late; the gateway goes on without waiting for it' : 'an observer is late again and again; it keeps running, but no request waits for it until it is in time', { waitedMs: this.#ms });
+    this.#tell(
+      'warn',
+      this.#isTrusted
+        ? 'an observer is late; the gateway goes on without waiting for it'
+        : 'an observer is late again and again; it keeps running, but no request waits for it until it is in time',
+      { waitedMs: this.#ms },
+    );
   }
 
   #inTime(): void {

@@ -7,7 +7,10 @@ import type { Dialect } from './dialect.ts';
  * The base URL of a provider: the `base_url` of its entry, else the address of its dialect, in which `{name:-default}` is replaced
  * by the provider's setting of that name, or by the default. Null if neither the entry nor the dialect has an address.
  */
-export function addressOf({ baseUrl, settings }: Pick<Provider, 'baseUrl' | 'settings'>, dialect: Pick<Dialect, 'baseUrl'> | undefined): string | null {
+export function addressOf(
+  { baseUrl, settings }: Pick<Provider, 'baseUrl' | 'settings'>,
+  dialect: Pick<Dialect, 'baseUrl'> | undefined,
+): string | null {
   if (baseUrl !== null) return baseUrl;
   const fill = (_: string, name: string, otherwise = ''): string => {
     const setting = settings[name];
@@ -24,7 +27,13 @@ export function isLoopback(host: string): boolean {
 }
 
 /** OpenSSL's codes for a certificate whose authority this machine does not trust. */
-const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
+const untrusted = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** Whether this error code means that the certificate of an address is not trusted. */
 export const isUntrusted = (code: string): boolean => untrusted.has(code);
@@ -40,7 +49,8 @@ export function isAddressBlock(text: string): boolean {
 }
 
 /** The plain form of an IPv4 address that an IPv6 socket shows as `::ffff:10.0.0.1`; every other address unchanged. */
-export const plainAddress = (address: string): string => (address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address);
+export const plainAddress = (address: string): string =>
+  address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 
 /** The address without the part that names a machine: the last of the four numbers of IPv4, all but the first 48 bits of IPv6. */
 export function maskedAddress(address: string): string {

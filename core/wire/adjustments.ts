@@ -21,8 +21,8 @@ export class Adjustments {
   }
 
   /**
-   * Notes that a field of `ChatRequest.rest` was dropped, because the wire has no place for it. A null value asks for nothing and is
-   * not noted. The gateway has taken effort and budget out of `reasoning` before, so each field that is left in it is noted by its own name.
+   * Notes that a field of `ChatRequest.rest` was dropped, because the wire has no place for it. A null value asks for nothing and is not
+   * noted. The gateway has taken effort and budget out of `reasoning` before, so each field that is left in it is noted by its own name.
    */
   dropField(field: string, value: unknown): void {
     if (value === null) return;
@@ -40,7 +40,9 @@ export class Adjustments {
 /** Names the stream options that are not sent: the gateway makes the events itself, and asks providers only for the counts. */
 export function unknownOptions(options: Fields | null): readonly Adjustment[] {
   const left = new Adjustments();
-  for (const [name, value] of Object.entries(options ?? {})) if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
+  for (const [name, value] of Object.entries(options ?? {})) {
+    if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
+  }
   return left.list;
 }
 

@@ -20,17 +20,23 @@ export function parseDataUrl(url: string): InlineData | null {
   return { mediaType: typeOf(mediaType), data: isBase64 ? base64Of(payload) : unescaped(payload).toString('base64') };
 }
 
-/** wire: the type of a JPEG is `image/jpeg` (IANA: Media types); some vendors answer 400 to `image/jpg`, which many servers and clients say. */
+/**
+ * wire: the type of a JPEG is `image/jpeg` (IANA: Media types); some vendors answer 400 to `image/jpg`, which many servers and clients say.
+ */
 function typeOf(mediaType: string): string {
   const type = mediaType.trim().toLowerCase() || 'text/plain';
   return type === 'image/jpg' ? 'image/jpeg' : type;
 }
 
 // base64 in a URL may be percent-encoded, because `+`, `/` and `=` have another meaning in URLs
-const base64Of = (payload: string): string => (payload.includes('%') ? unescaped(payload).toString('latin1') : payload).replaceAll(/\s/g, '');
+const base64Of = (payload: string): string =>
+  (payload.includes('%') ? unescaped(payload).toString('latin1') : payload).replaceAll(/\s/g, '');
 
 /** The bytes of a text in UTF-8, in which `%E9` means one byte. */
 function unescaped(text: string): Buffer {
   const bytes = Buffer.from(text).toString('latin1');
-  return Buffer.from(bytes.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))), 'latin1');
+  return Buffer.from(
+    bytes.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))),
+    'latin1',
+  );
 }

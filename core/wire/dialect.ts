@@ -48,7 +48,9 @@ export interface Decoder {
   readonly fault?: GatewayError | null;
 }
 
-/** Cuts the bytes of one stream into events. The bytes may be cut at any place between two calls. Throws for a damaged or too large event. */
+/**
+ * Cuts the bytes of one stream into events. The bytes may be cut at any place between two calls. Throws for a damaged or too large event.
+ */
 export interface Framer {
   /** Takes the next bytes, returns the events that are complete with them. */
   push(bytes: Uint8Array): WireEvent[];
@@ -69,7 +71,10 @@ export interface SignedRequest {
 export interface WireError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed body if it is JSON, else its text. Of a body that is longer than 64 KiB or breaks off, the text of its beginning; empty if nothing could be read. */
+  /**
+   * The parsed body if it is JSON, else its text. Of a body that is longer than 64
+   * KiB or breaks off, the text of its beginning; empty if nothing could be read.
+   */
   readonly body: unknown;
   /** The body of the request, whose names and values the provider may repeat. */
   readonly asked?: string;
@@ -83,13 +88,22 @@ export interface Embedder {
   readonly most: number;
   /** Encodes one call. Throws a GatewayError (`unsupported_value`) for what the wire cannot carry. */
   encode(inputs: EmbeddingAsk['inputs'], request: ChatRequest & { readonly ask: EmbeddingAsk }, target: Target): WireRequest;
-  /** The vectors of one call in the order of its inputs, and the tokens that the provider counted; null: it did not say. Throws where the answer has none. */
-  decode(answer: { readonly body: unknown; readonly headers: WireError['headers'] }): { readonly vectors: readonly (readonly number[])[]; readonly tokens: number | null };
+  /**
+   * The vectors of one call in the order of its inputs, and the tokens that the
+   * provider counted; null: it did not say. Throws where the answer has none.
+   */
+  decode(answer: { readonly body: unknown; readonly headers: WireError['headers'] }): {
+    readonly vectors: readonly (readonly number[])[];
+    readonly tokens: number | null;
+  };
 }
 
 /** The identity of this machine at a cloud. In place of a key of the config, the cloud gives the machine credentials that expire. */
 export interface Identity {
-  /** The npm package that finds it. It is an optional peer dependency: `fetch` imports it, and only a provider entry that names the identity needs it. */
+  /**
+   * The npm package that finds it. It is an optional peer dependency: `fetch`
+   * imports it, and only a provider entry that names the identity needs it.
+   */
   readonly package: string;
   /** Asks the cloud for new credentials. Rejects where it gives none. */
   fetch(): Promise<Credentials>;
@@ -116,7 +130,10 @@ interface BudgetModel {
 /** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
-  /** The wire format of a door that is this dialect's own too (`ChatRequest.form`): the dialect sends what a request has of this format alone, and its `native` chunks are of it. */
+  /**
+   * The wire format of a door that is this dialect's own too (`ChatRequest.form`): the
+   * dialect sends what a request has of this format alone, and its `native` chunks are of it.
+   */
   readonly form?: string;
   /**
    * The vendor's address with its version path. `{region:-us-east-1}` in it is replaced by the provider's setting `region`, with a
@@ -125,13 +142,21 @@ export interface Dialect {
   readonly baseUrl: string | null | ((settings: Provider['settings']) => string);
   /** True if a provider entry needs no `api_key`. */
   readonly keyless?: boolean;
-  /** Settings of a provider entry that only this dialect knows, such as `region`; which of them are secret, and which an entry must have. */
+  /**
+   * Settings of a provider entry that only this dialect knows, such as `region`; which of them are secret, and which an entry must have.
+   */
   readonly settings?: Readonly<Record<string, 'plain' | 'required' | 'secret'>>;
   /** The identities that a provider entry may name by `auth`. Its credentials are then in the provider that `authorise` and `sign` get. */
   readonly identities?: Readonly<Record<string, Identity>>;
-  /** Whether the provider fetches an image of this address (`https://…`) itself. Where it does not, the gateway fetches it, and `encode` finds a data URL in its place. Absent: the gateway fetches nothing. */
+  /**
+   * Whether the provider fetches an image of this address (`https://…`) itself. Where it does not, the
+   * gateway fetches it, and `encode` finds a data URL in its place. Absent: the gateway fetches nothing.
+   */
   fetchesImage?(url: string, target: Target): boolean;
-  /** Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`) for what the wire cannot carry; names what it changes in `adjustments`. */
+  /**
+   * Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`)
+   * for what the wire cannot carry; names what it changes in `adjustments`.
+   */
   encode(request: ChatRequest, target: Target): WireRequest;
   /** The headers with the provider's credentials. If a mapping names another dialect, the provider's own dialect still gives them. */
   authorise?(provider: Provider): Readonly<Record<string, string>>;
@@ -147,7 +172,10 @@ export interface Dialect {
   decoder(target: Target): Decoder;
   /** Decodes a whole JSON answer. Throws a GatewayError if the body is an error or has no answer. */
   decodeBody(body: unknown, target: Target): readonly Chunk[];
-  /** True if a request that asks for a count (`CountAsk`) may be encoded: `decodeBody` then gives one `native` chunk with the name `count`, whose value has `input_tokens`. */
+  /**
+   * True if a request that asks for a count (`CountAsk`) may be encoded: `decodeBody`
+   * then gives one `native` chunk with the name `count`, whose value has `input_tokens`.
+   */
   readonly counts?: boolean;
   /** For models that give vectors. Absent: the format has none. Throws `unsupported_value` where it has none for this model. */
   embedder?(target: Target): Embedder;

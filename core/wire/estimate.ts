@@ -9,7 +9,10 @@ const tokensPerMessage = 4;
 // cost: several plugins ask for the same prompt; a request is frozen, so the estimate stays right
 const known = new WeakMap<ChatRequest, number | null>();
 
-/** The tokens of a prompt with its tools; null where it has a part that is no text: only the provider knows how many tokens an image, a sound or a file takes. */
+/**
+ * The tokens of a prompt with its tools; null where it has a part that is no text:
+ * only the provider knows how many tokens an image, a sound or a file takes.
+ */
 export function promptEstimate(request: ChatRequest): number | null {
   const before = known.get(request);
   if (before !== undefined) return before;
@@ -20,17 +23,21 @@ export function promptEstimate(request: ChatRequest): number | null {
 
 function estimateOf(request: ChatRequest): number | null {
   const { ask, messages } = request;
-  if (ask?.kind === 'embeddings') return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
+  if (ask?.kind === 'embeddings') {
+    return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
+  }
   const texts = messages.flatMap(partsOf).map(textOf);
   if (texts.includes(null)) return null;
   return tokensOf(request, texts);
 }
 
 const tokensOf = ({ messages, tools }: ChatRequest, texts: readonly (string | null)[]): number =>
-  tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;
+  tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) +
+  tokensPerMessage * messages.length;
 
 /** The tokens of a prompt without its images, sounds and files: the real count is this or more. */
-export const textEstimate = (request: ChatRequest): number => promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOf));
+export const textEstimate = (request: ChatRequest): number =>
+  promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOf));
 
 /** The text of a part; null where the part is not a text. */
 function textOf({ type, text, refusal }: ContentPart): string | null {
@@ -38,7 +45,8 @@ function textOf({ type, text, refusal }: ContentPart): string | null {
   return typeof said === 'string' ? said : null;
 }
 
-const callsOf = ({ tool_calls: calls = [] }: Message): string[] => calls.flatMap(({ function: { name: called, arguments: given } }) => [called, given]);
+const callsOf = ({ tool_calls: calls = [] }: Message): string[] =>
+  calls.flatMap(({ function: { name: called, arguments: given } }) => [called, given]);
 
 /** The number of characters of a long text that are counted, in pieces that are spread over the whole text. */
 const mostCounted = 32_768;

@@ -12,7 +12,8 @@ Bare.prototype = Object.freeze(Object.create(null) as object);
  * A copy that inherits nothing: a name such as `constructor` or `__proto__` is a field like any other.
  * cost: V8 keeps what `Object.create(null)` gives as a hash table, which takes four times as long to fill and to write as JSON.
  */
-export const bare = <Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> => Object.assign(new Bare(), fields) as Record<string, Value>;
+export const bare = <Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.assign(new Bare(), fields) as Record<string, Value>;
 
 /** True if the value is an object: not null, and not a list. */
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -33,11 +34,19 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 /** The text, unchanged; null for an empty text and for a value of another kind. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** The text without white space around it; null for a text that has nothing else, and for a value of another kind. For messages and names that people read. */
+/**
+ * The text without white space around it; null for a text that has nothing else,
+ * and for a value of another kind. For messages and names that people read.
+ */
 export const wordsOf = (value: unknown): string | null => (typeof value === 'string' ? textOf(value.trim()) : null);
 
 /** The number of tokens or of other things; null for a number below 0, for one that is not finite, and for a value of another kind. */
-export const countOf = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
+export const countOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 
-/** A part of a count, limited to the whole count: some providers report more thinking than answer. A part or a whole that is null limits nothing. */
-export const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
+/**
+ * A part of a count, limited to the whole count: some providers report more
+ * thinking than answer. A part or a whole that is null limits nothing.
+ */
+export const atMost = (part: number | null, whole: number | null): number | null =>
+  part === null || whole === null ? part : Math.min(part, whole);

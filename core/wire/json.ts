@@ -20,25 +20,43 @@ export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (parts: numbe
     const text = bytes.toString('utf8');
     value = shape.hasLongNumber ? JSON.parse(text, noteLongIntegers) : JSON.parse(text);
   } catch (cause) {
-    if (bytes.subarray(0, 3).equals(byteOrderMark)) throw new GatewayError('invalid_json', 'The request body begins with a byte order mark (U+FEFF), which some editors add invisibly. Save and send the JSON without it.', { cause });
+    if (bytes.subarray(0, 3).equals(byteOrderMark)) {
+      throw new GatewayError(
+        'invalid_json',
+        'The request body begins with a byte order mark (U+FEFF), which some editors add invisibly. Save and send the JSON without it.',
+        { cause },
+      );
+    }
     const place = /position (\d+)/.exec(String(cause))?.[1];
-    throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, { cause });
+    throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, {
+      cause,
+    });
   }
   if (typeof value === 'object' && value !== null) checkTop(value);
   const param = infiniteIn(value)?.replace(/^\./, '').slice(0, longestPath);
-  if (param !== undefined) throw new GatewayError('invalid_value', `"${param}" is beyond the range of a double (about 1.8e308). Send another number, or a string.`, { param });
+  if (param !== undefined) {
+    throw new GatewayError(
+      'invalid_value',
+      `"${param}" is beyond the range of a double (about 1.8e308). Send another number, or a string.`,
+      { param },
+    );
+  }
   return value;
 }
 
 /**
- * safety: the fields at the top of a request are copied several times on its way to the provider. A body of 4 MB with nothing but fields took
- * the event loop five seconds.
+ * safety: the fields at the top of a request are copied several times on its way to the
+ * provider. A body of 4 MB with nothing but fields took the event loop five seconds.
  */
 const mostFields = 1000;
 
 function checkTop(value: object): void {
-  if (Object.hasOwn(value, '__proto__')) throw new GatewayError('invalid_request', 'The key "__proto__" is not accepted.', { param: '__proto__' });
-  if (!Array.isArray(value) && Object.keys(value).length > mostFields) throw new GatewayError('invalid_request', `The request body has more than ${mostFields} fields.`);
+  if (Object.hasOwn(value, '__proto__')) {
+    throw new GatewayError('invalid_request', 'The key "__proto__" is not accepted.', { param: '__proto__' });
+  }
+  if (!Array.isArray(value) && Object.keys(value).length > mostFields) {
+    throw new GatewayError('invalid_request', `The request body has more than ${mostFields} fields.`);
+  }
 }
 
 const byteOrderMark = Buffer.from('\uFEFF');
@@ -46,7 +64,10 @@ const byteOrderMark = Buffer.from('\uFEFF');
 // safety: a key may be as long as a body, and an error message must not be
 const longestPath = 256;
 
-/** The path of the first number that JSON.parse reads as infinite, such as `.messages[0].size`; undefined if there is none. JSON.stringify would write such a number as null. */
+/**
+ * The path of the first number that JSON.parse reads as infinite, such as `.messages[0].size`;
+ * undefined if there is none. JSON.stringify would write such a number as null.
+ */
 function infiniteIn(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : '';
   if (typeof value !== 'object' || value === null) return undefined;
@@ -65,7 +86,10 @@ function infiniteIn(value: unknown): string | undefined {
   return undefined;
 }
 
-/** safety: JSON.stringify overflows the stack at some thousand levels. The depth of the body was checked, but not the depth of JSON inside a text. */
+/**
+ * safety: JSON.stringify overflows the stack at some thousand levels. The
+ * depth of the body was checked, but not the depth of JSON inside a text.
+ */
 const deepest = 512;
 
 /** `JSON.rawJSON` of Node, which TypeScript does not know yet: JSON.stringify writes its text unchanged. */
@@ -101,13 +125,17 @@ export const withDigits = (_: string, value: unknown, context?: NumberText): unk
  * of a tool call must not change. Throws a SyntaxError.
  * cost: a reviver makes parsing several times slower, so it is used only where such a number may be.
  */
-export const parseAnswer = (text: string): unknown => (/[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
+export const parseAnswer = (text: string): unknown =>
+  /[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text);
 
-const withLongIntegers = (key: string, value: unknown, context?: NumberText): unknown => (isLong(value, context) ? withDigits(key, value, context) : value);
+const withLongIntegers = (key: string, value: unknown, context?: NumberText): unknown =>
+  isLong(value, context) ? withDigits(key, value, context) : value;
 
 const isLong = (value: unknown, context?: NumberText): boolean => typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '');
 
-/** Whole numbers of a request that lose digits, by the object or the list that holds them. Code that checks a parameter still gets a number. */
+/**
+ * Whole numbers of a request that lose digits, by the object or the list that holds them. Code that checks a parameter still gets a number.
+ */
 const longIntegers = new WeakMap<object, Map<string, string>>();
 
 /** cost: as long as the process has seen no such number, nothing searches the requests for one. */
@@ -133,7 +161,10 @@ export function asGiven(value: object): string {
 
 const longNumber = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)/;
 
-/** An object of a request, for code that copies its parts: JSON.stringify writes the whole numbers of the result, and of its copies, with all their digits. Mostly it is the same object. */
+/**
+ * An object of a request, for code that copies its parts: JSON.stringify writes the whole
+ * numbers of the result, and of its copies, with all their digits. Mostly it is the same object.
+ */
 export function withGivenNumbers(value: object): object {
   const text = isNoted ? asGiven(value) : '';
   return longNumber.test(text) ? (objectIn(text) ?? value) : value;
@@ -199,7 +230,10 @@ function endOfString(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Looks for the end of a JSON object that comes in pieces. cost: it looks at each character once; parsing the text at each piece would take quadratic time. */
+/**
+ * Looks for the end of a JSON object that comes in pieces.
+ * cost: it looks at each character once; parsing the text at each piece would take quadratic time.
+ */
 export class ObjectEnd {
   /** The brackets are closed: the object is whole if it is valid JSON. */
   isReached = false;

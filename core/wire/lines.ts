@@ -2,14 +2,19 @@
 import type { Framer, WireEvent } from './dialect.ts';
 import { GatewayError } from '../errors.ts';
 
-/** Makes the framer of one stream. Each line is an event without a name; a blank line gives none. Throws `upstream_event_too_large` if a line has more than `maxEventBytes` bytes. */
+/**
+ * Makes the framer of one stream. Each line is an event without a name; a blank line gives
+ * none. Throws `upstream_event_too_large` if a line has more than `maxEventBytes` bytes.
+ */
 export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: number }): Framer {
   const utf8 = new TextDecoder();
   let held: string[] = [];
   let heldBytes = 0;
 
   const bounded = (line: string): string => {
-    if (Buffer.byteLength(line) > maxEventBytes) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+    if (Buffer.byteLength(line) > maxEventBytes) {
+      throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+    }
     return line;
   };
   const read = (text: string): WireEvent[] => {

@@ -10,7 +10,9 @@ import { Adjustments } from './adjustments.ts';
 import { isFields, listOf } from './fields.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
-/** Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others. */
+/**
+ * Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others.
+ */
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);
   const own = withOwnReasoning(sent, target);
@@ -19,7 +21,10 @@ export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target)
   return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
 }
 
-/** Encodes a request. An effort that the gateway chose is left out where the dialect refuses it, or where the dialect changes another parameter only because of the effort. */
+/**
+ * Encodes a request. An effort that the gateway chose is left out where the dialect
+ * refuses it, or where the dialect changes another parameter only because of the effort.
+ */
 function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { isAutomatic, effort } = target.reasoning;
   if (isAutomatic !== true || effort === null) return dialect.encode(request, target);
@@ -33,7 +38,9 @@ function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target):
   return changes.every((change) => anyhow.has(change)) ? wire : plain;
 }
 
-/** The wire request without a note about the effort, where the caller did not ask for reasoning: the caller's request is not changed then. */
+/**
+ * The wire request without a note about the effort, where the caller did not ask for reasoning: the caller's request is not changed then.
+ */
 function untold(wire: WireRequest, { reasoning: { field } }: Target): WireRequest {
   if (field !== undefined) return wire;
   return { ...wire, adjustments: wire.adjustments.filter(({ parameter }) => parameter !== 'reasoning_effort') };
@@ -51,8 +58,14 @@ function unlessRefused(encode: () => WireRequest): WireRequest | null {
   }
 }
 
-/** The request as a provider of this format may see it. Throws `unsupported_value` for fields without which it cannot be answered. @param form of the provider */
-function withoutNative(request: ChatRequest, form: string | undefined): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
+/**
+ * The request as a provider of this format may see it. Throws `unsupported_value` for fields without which it cannot be answered.
+ * @param form of the provider
+ */
+function withoutNative(
+  request: ChatRequest,
+  form: string | undefined,
+): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
   if (request.form === undefined || request.form === form) return { request, adjustments: [] };
   const left = new Adjustments();
   const { native, ...others } = request;
@@ -77,12 +90,14 @@ function messageOf(message: Message, left: Adjustments): readonly Message[] {
   const hasParts = Array.isArray(content) && (content as readonly ContentPart[]).some(hasNative);
   if (native === undefined && !hasParts && calls?.some(hasNative) !== true) return [message];
   const { native: _, ...bare } = message;
-  return [{
-    ...bare,
-    role: message.role,
-    ...(hasParts && { content: (content as readonly ContentPart[]).flatMap((part) => itemOf(part, left)) }),
-    ...(calls !== undefined && { tool_calls: calls.map((call) => callOf(call, left)) }),
-  }];
+  return [
+    {
+      ...bare,
+      role: message.role,
+      ...(hasParts && { content: (content as readonly ContentPart[]).flatMap((part) => itemOf(part, left)) }),
+      ...(calls !== undefined && { tool_calls: calls.map((call) => callOf(call, left)) }),
+    },
+  ];
 }
 
 const hasNative = ({ native }: { readonly native?: Native }): boolean => native !== undefined;
@@ -111,18 +126,32 @@ function callOf(call: ToolCall, left: Adjustments): ToolCall {
 /** Reasoning state goes back only to the account and the model that issued it: others cannot read it, and some refuse the whole request. */
 const leftOut: readonly Adjustment[] = [{ parameter: 'messages.reasoning', change: 'left out: issued by another provider or model' }];
 
-/** The request with no reasoning state but the target's own. A detail that names no model belongs to the account. The text of the reasoning is not state, so it stays. */
-export function withOwnReasoning(request: ChatRequest, target: Target): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
+/**
+ * The request with no reasoning state but the target's own. A detail that names no
+ * model belongs to the account. The text of the reasoning is not state, so it stays.
+ */
+export function withOwnReasoning(
+  request: ChatRequest,
+  target: Target,
+): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
   if (!request.messages.some((message) => hasForeign(message, target))) return { request, adjustments: [] };
-  return { request: { ...request, messages: request.messages.map((message) => (hasForeign(message, target) ? withOwn(message, target) : message)) }, adjustments: leftOut };
+  return {
+    request: {
+      ...request,
+      messages: request.messages.map((message) => (hasForeign(message, target) ? withOwn(message, target) : message)),
+    },
+    adjustments: leftOut,
+  };
 }
 
 /** The details of a message; a caller may send anything in their place. */
-export const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => listOf(details) as readonly ReasoningDetail[];
+export const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] =>
+  listOf(details) as readonly ReasoningDetail[];
 
 const hasForeign = (message: Message, target: Target): boolean => detailsOf(message).some((detail) => !isOwn(detail, target));
 
-const isOwn = (detail: ReasoningDetail, { provider, mapping }: Target): boolean => isFields(detail) && detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId;
+const isOwn = (detail: ReasoningDetail, { provider, mapping }: Target): boolean =>
+  isFields(detail) && detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId;
 
 function withOwn(message: Message, target: Target): Message {
   const { reasoning_details: _, ...others } = message;

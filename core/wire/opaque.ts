@@ -5,24 +5,35 @@
 import type { ReasoningDetail } from '../chat.ts';
 import { isFields } from './fields.ts';
 
-/** Marks the strings of the gateway. All characters of a string are those of base64url, which clients accept wherever they accept a signature. */
+/**
+ * Marks the strings of the gateway. All characters of a string are those
+ * of base64url, which clients accept wherever they accept a signature.
+ */
 const prefix = 'gw1_';
 
-/** The string for a detail. @param beside the text that the wire format shows next to the string; a detail with the same text is written without it */
+/**
+ * The string for a detail.
+ * @param beside the text that the wire format shows next to the string; a detail with the same text is written without it
+ */
 export function toOpaque(detail: ReasoningDetail, beside = ''): string {
   const { text, ...others } = detail;
   const written = text === undefined || text === beside ? others : detail;
   return prefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
-/** The detail itself, where a client sends back our string in the place of a provider's: it had the string from a door of another format. */
+/**
+ * The detail itself, where a client sends back our string in the place of a provider's: it had the string from a door of another format.
+ */
 export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
   const { signature, data, text } = detail;
   const opaque = signature ?? data;
   return (typeof opaque === 'string' ? fromOpaque(opaque, text) : null) ?? detail;
 }
 
-/** The detail in a string that `toOpaque` made; null for any other string, because its issuer is unknown. @param beside the text that came next to the string */
+/**
+ * The detail in a string that `toOpaque` made; null for any other string, because its issuer is unknown.
+ * @param beside the text that came next to the string
+ */
 export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null {
   if (!opaque.startsWith(prefix)) return null;
   let written: unknown;
@@ -37,7 +48,10 @@ export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null 
   return detail.type === 'reasoning.text' && detail.text === undefined ? { ...detail, text: beside } : detail;
 }
 
-/** Joins the details of one thought. wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens) */
+/**
+ * Joins the details of one thought.
+ * wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens)
+ */
 export class JoinedDetail {
   /** The details so far, joined; null: no detail has come. */
   whole: ReasoningDetail | null = null;
@@ -50,15 +64,18 @@ export class JoinedDetail {
   /** Takes a detail of the thought. True if it was the last one: it has the state. */
   take(detail: ReasoningDetail): boolean {
     const { whole: before } = this;
-    this.whole = before === null ? detail : { ...before, ...said(detail), ...joined('text', before, detail), ...joined('summary', before, detail) };
+    this.whole =
+      before === null ? detail : { ...before, ...said(detail), ...joined('text', before, detail), ...joined('summary', before, detail) };
     return hasState(detail);
   }
 }
 
 /** The fields of a piece that are not null: null says nothing new. */
-const said = (piece: ReasoningDetail): Partial<ReasoningDetail> => Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
+const said = (piece: ReasoningDetail): Partial<ReasoningDetail> =>
+  Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
 
-const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
+const hasState = ({ signature, data }: ReasoningDetail): boolean =>
+  (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
 
 function joined(field: 'text' | 'summary', before: ReasoningDetail, detail: ReasoningDetail): Partial<ReasoningDetail> {
   const [first, second] = [before[field], detail[field]];

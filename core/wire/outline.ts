@@ -1,4 +1,7 @@
-/** The order of the pieces of an answer, without their texts. The log keeps it beside the texts, so that the answer can be written again as it was. */
+/**
+ * The order of the pieces of an answer, without their texts. The log keeps
+ * it beside the texts, so that the answer can be written again as it was.
+ */
 import type { Chunk, ReasoningDetail } from '../chat.ts';
 import { textKinds } from '../chat.ts';
 import { fieldsOf, listOf } from './fields.ts';
@@ -65,7 +68,9 @@ export function piecesFrom(outline: readonly unknown[], { text, reasoning, refus
 }
 
 /** The first answer in a body of the log; null where the body holds none. */
-export function keptAnswer(response: unknown): (KeptAnswer & { readonly outline: readonly unknown[]; readonly extras: readonly unknown[]; readonly finishReason: unknown }) | null {
+export function keptAnswer(
+  response: unknown,
+): (KeptAnswer & { readonly outline: readonly unknown[]; readonly extras: readonly unknown[]; readonly finishReason: unknown }) | null {
   const [choice] = listOf(fieldsOf(response)['choices']);
   if (choice === undefined) return null;
   const { text, reasoning, refusal, toolCalls, details, extras, finishReason } = fieldsOf(choice);

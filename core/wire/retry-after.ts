@@ -14,9 +14,9 @@ const absurdMs = 31 * 24 * 3_600_000;
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
- * Milliseconds to wait, or null if the reply says nothing usable (a negative number, no time, more than a month). More than an hour counts as an hour.
- * The most exact source wins: the header `retry-after-ms`, `retry-after`, the body, then the reset times of the rate limits.
- * `now` is for tests; a date in a header is otherwise compared with the reply's own `date`, because the clocks may differ.
+ * Milliseconds to wait, or null if the reply says nothing usable (a negative number, no time, more than a month). More than an hour
+ * counts as an hour. The most exact source wins: the header `retry-after-ms`, `retry-after`, the body, then the reset times of the rate
+ * limits. `now` is for tests; a date in a header is otherwise compared with the reply's own `date`, because the clocks may differ.
  */
 export function retryAfterMs(headers: UpstreamHeaders, body?: unknown, now?: number): number | null {
   const clock = now ?? timeOf(first(headers['date'])) ?? Date.now();
@@ -56,7 +56,10 @@ function durationOf(text: string): number | null {
   return total;
 }
 
-/** wire: Google gives the delay as `retryDelay: "34.4s"` in `error.details[]` (google.rpc.RetryInfo) and in no header. The body may be inside a list. */
+/**
+ * wire: Google gives the delay as `retryDelay: "34.4s"` in `error.details[]`
+ * (google.rpc.RetryInfo) and in no header. The body may be inside a list.
+ */
 function fromDetails(body: unknown): number | null {
   const { error } = fieldsOf(Array.isArray(body) ? (body as unknown[])[0] : body);
   for (const detail of listOf(fieldsOf(error)['details'])) {
@@ -78,9 +81,13 @@ function fromWords(body: unknown): number | null {
 const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
 /** The headers without those that say when limits are renewed. */
-export const withoutLimits = (headers: UpstreamHeaders): UpstreamHeaders => Object.fromEntries(Object.entries(headers).filter(([name]) => !limitReset.test(name)));
+export const withoutLimits = (headers: UpstreamHeaders): UpstreamHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !limitReset.test(name)));
 
-/** The time until the last of the used-up limits is renewed. If no limit says that it is used up, the time until the first renewal, which is the earliest that can help. */
+/**
+ * The time until the last of the used-up limits is renewed. If no limit says that it
+ * is used up, the time until the first renewal, which is the earliest that can help.
+ */
 function fromLimits(headers: UpstreamHeaders, clock: number): number | null {
   let exhausted: number | null = null;
   let earliest: number | null = null;
@@ -94,7 +101,10 @@ function fromLimits(headers: UpstreamHeaders, clock: number): number | null {
   return exhausted ?? earliest;
 }
 
-/** wire: OpenAI and Groq give a duration, Anthropic an RFC 3339 time (Rate limits, in the documentation of each). A bare number is ignored, because it may be seconds or a date. */
+/**
+ * wire: OpenAI and Groq give a duration, Anthropic an RFC 3339 time (Rate limits, in the
+ * documentation of each). A bare number is ignored, because it may be seconds or a date.
+ */
 function resetOf(text: string, clock: number): number | null {
   const duration = durationOf(text);
   if (duration !== null) return duration;

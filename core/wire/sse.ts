@@ -33,7 +33,9 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
 
   function read(text: string): WireEvent[] {
     if (!isTooLarge) parser.feed(text);
-    if (isTooLarge && events.length === 0) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+    if (isTooLarge && events.length === 0) {
+      throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+    }
     const found = events;
     if (found.length > 0) events = [];
     return found;
@@ -45,9 +47,14 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
   };
 }
 
-/** wire: servers and proxies write `data: null` between the events of an answer, or after them (anomalyco/opencode#50314, decolua/9router#1148, 2026). An error is one whatever its data is. */
+/**
+ * wire: servers and proxies write `data: null` between the events of an answer, or after them
+ * (anomalyco/opencode#50314, decolua/9router#1148, 2026). An error is one whatever its data is.
+ */
 const isNothing = ({ event, data }: EventSourceMessage): boolean => data === 'null' && event !== 'error';
 
-/** cost: counting bytes is slow, so they are counted only if the number of characters does not decide. A UTF-16 unit is at most three bytes. */
+/**
+ * cost: counting bytes is slow, so they are counted only if the number of characters does not decide. A UTF-16 unit is at most three bytes.
+ */
 const exceeds = (data: string, maxBytes: number): boolean =>
   data.length > maxBytes || (data.length * 3 > maxBytes && Buffer.byteLength(data) > maxBytes);

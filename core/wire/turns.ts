@@ -9,19 +9,32 @@ export interface Turns {
 }
 
 /** Neighbouring messages of one role. */
-export type Turn = { readonly role: 'user'; /** The tool messages, which answer the calls of the turn before. */ readonly results: readonly Message[]; readonly parts: readonly ContentPart[] } | { readonly role: 'assistant'; readonly messages: readonly Message[] };
+export type Turn =
+  | {
+      readonly role: 'user';
+      /** The tool messages, which answer the calls of the turn before. */ readonly results: readonly Message[];
+      readonly parts: readonly ContentPart[];
+    }
+  | { readonly role: 'assistant'; readonly messages: readonly Message[] };
 
 /** The content of a message as a list of parts. Empty texts are left out. */
 export const partsOf = ({ content }: Message): readonly ContentPart[] =>
-  typeof content === 'string' ? (content === '' ? [] : [{ type: 'text', text: content }]) : (content ?? []).filter(({ type, text }) => type !== 'text' || text !== '');
+  typeof content === 'string'
+    ? content === ''
+      ? []
+      : [{ type: 'text', text: content }]
+    : (content ?? []).filter(({ type, text }) => type !== 'text' || text !== '');
 
 /** A turn to which messages are still added. */
-type Growing = { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] } | { readonly role: 'assistant'; readonly messages: Message[] };
+type Growing =
+  | { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] }
+  | { readonly role: 'assistant'; readonly messages: Message[] };
 
 /**
- * The messages with each tool result after the message that called the tool; the same list where each result is there already. With `inTurns`,
- * assistant messages in a row are one turn, and the results of all of its calls come after it.
- * wire: the Responses API takes messages between a call and its output, all other APIs refuse them (router-for-me/CLIProxyAPI#3152, livekit/agents#1977).
+ * The messages with each tool result after the message that called the tool; the same list where each result is there
+ * already. With `inTurns`, assistant messages in a row are one turn, and the results of all of its calls come after it.
+ * wire: the Responses API takes messages between a call and its output, all
+ * other APIs refuse them (router-for-me/CLIProxyAPI#3152, livekit/agents#1977).
  */
 export function withResultsAtCalls(messages: readonly Message[], { inTurns }: { readonly inTurns: boolean }): readonly Message[] {
   if (!messages.some(({ role }) => role === 'tool')) return messages;
@@ -69,4 +82,5 @@ function grow(turn: Growing, message: Message): Growing {
   return turn;
 }
 
-export const hasImages = (messages: readonly Message[]): boolean => messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url'));
+export const hasImages = (messages: readonly Message[]): boolean =>
+  messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url'));

@@ -55,7 +55,8 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
   const code = codeOf(refusal);
   if (code === null) return passedThrough(refusal, target);
-  // wire: OpenAI, Groq and Anthropic say with every answer when limits are renewed (Rate limits, in the documentation of each). For any failure but a 429, that is not a time to wait
+  // wire: OpenAI, Groq and Anthropic say with every answer when limits are renewed (Rate limits,
+  // in the documentation of each). For any failure but a 429, that is not a time to wait
   const headers = status === 429 ? refusal.headers : withoutLimits(refusal.headers);
   const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(headers, refusal.body) };
   // safety: a provider's message about a wrong key quotes that key, so the caller does not get the message
@@ -64,14 +65,18 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   return new GatewayError(code, sanitise(`Provider "${target.provider.id}" ${mannerOf(refusal)}${said}`, target.provider), facts);
 }
 
-const mannerOf = ({ status, isInAnswer }: Refusal): string => (isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`);
+const mannerOf = ({ status, isInAnswer }: Refusal): string =>
+  isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`;
 
 const callersFault = new Set([400, 413, 422]);
 
 /** Words that show a fault of the operator: in the type and the code of an error, which are the provider's own, and in its message. */
 interface FaultWords {
   readonly code: RegExp;
-  /** safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no proof. These are sentences of letters, dashes and blanks, which are the same in the body of a request (`tells`). */
+  /**
+   * safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no
+   * proof. These are sentences of letters, dashes and blanks, which are the same in the body of a request (`tells`).
+   */
   readonly message: RegExp;
 }
 
@@ -80,25 +85,33 @@ const quotaWords: FaultWords = {
   message: /insufficient (?:account )?quota\b|exceeded your current quota|billing hard limit|enable billing/i,
 };
 /** Sentences that show an empty account under every status. Those of `quotaWords` may mean a limit of requests under 429. */
-const emptyAccount = /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
+const emptyAccount =
+  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
-  message: /(?:incorrect|invalid|not valid)[\w -]{0,10}\bapi[ -]key\b|\bapi[ -]key\b[\w -]{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
+  message:
+    /(?:incorrect|invalid|not valid)[\w -]{0,10}\bapi[ -]key\b|\bapi[ -]key\b[\w -]{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
 };
 /**
- * wire: 400 "Model Not Exist" (DeepSeek: deepwn/addi#13, 2026-03; Alibaba Cloud Model Studio: Error codes), "Unknown Model, please check the model code."
- * (Z.ai: deepseek-ai/DeepSeek-V3#1103, 2026-02), "… is not a valid model ID" (OpenRouter: continuedev/continue#10758, 2026-02), the type `invalid_model`
- * (Mistral: tmc/langchaingo#1233; Perplexity: FerroxLabs/wayland#603, 2026-07).
+ * wire: 400 "Model Not Exist" (DeepSeek: deepwn/addi#13, 2026-03; Alibaba Cloud Model Studio: Error codes), "Unknown Model, please check
+ * the model code." (Z.ai: deepseek-ai/DeepSeek-V3#1103, 2026-02), "… is not a valid model ID" (OpenRouter: continuedev/continue#10758,
+ * 2026-02), the type `invalid_model` (Mistral: tmc/langchaingo#1233; Perplexity: FerroxLabs/wayland#603, 2026-07).
  */
 const modelWords: FaultWords = {
   code: /model_not_found|\binvalid_model\b/i,
   message: /\bmodel_not_found\b|model identifier is invalid|^model not exist\b|^unknown model, please check\b|is not a valid model id\b/i,
 };
-/** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717; OpenAI: API organization verification, Lamb-Project/lamb#54, 2025-10). */
-const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b|^your organization must be verified to stream\b/i;
+/**
+ * wire: a provider that does not serve the place where the gateway runs, or its account, says so
+ * with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361,
+ * aws/aws-cli#8717; OpenAI: API organization verification, Lamb-Project/lamb#54, 2025-10).
+ */
+const unserved =
+  /user location is not supported|not allowed from unsupported countries|^operation not allowed\b|^your organization must be verified to stream\b/i;
 
 /**
- * A file that the caller names, and that the key may not read, is a 403. safety: as a refusal of the key, it would let one caller put the model to rest for all.
+ * A file that the caller names, and that the key may not read, is a 403.
+ * safety: as a refusal of the key, it would let one caller put the model to rest for all.
  * wire: Gemini API (googleapis/python-genai#1218, 2025-08), Vertex AI (googleapis/js-genai#666, 2025-06).
  */
 const fileWords = /^you do not have permission to access the file\b|^permission denied while accessing input file\b/i;
@@ -106,12 +119,17 @@ const fileWords = /^you do not have permission to access the file\b|^permission 
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
 
-/** The message of a complaint without what is in quotes, because a provider quotes the caller's text. The quotes stay, so that the words around them do not become one sentence. */
-const unquoted = ({ message }: Complaint): string => (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, "''");
+/**
+ * The message of a complaint without what is in quotes, because a provider quotes the
+ * caller's text. The quotes stay, so that the words around them do not become one sentence.
+ */
+const unquoted = ({ message }: Complaint): string =>
+  (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, "''");
 
 /**
  * Whether the provider itself says such a sentence.
- * safety: a provider also repeats names and values without quotes. A caller who writes such a sentence there would put the key to rest for all callers.
+ * safety: a provider also repeats names and values without quotes. A caller
+ * who writes such a sentence there would put the key to rest for all callers.
  */
 function tells({ complaint, asked = '' }: Refusal, sentence: RegExp): boolean {
   const said = sentence.exec(unquoted(complaint))?.[0];
@@ -135,7 +153,8 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** The error for an answer that is not in the wire format. @param what the provider sent instead */
-export const invalidAnswer = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
+export const invalidAnswer = (what: string, cause?: unknown): GatewayError =>
+  new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
 /**
  * The object in an event of a stream. Throws what `errorIn` makes of the body of an event that is called `error`, and
@@ -154,7 +173,11 @@ export function eventIn({ event, data }: WireEvent, target: Target, errorIn: (bo
   return value;
 }
 
-/** The code in an error as text. wire: OpenRouter has a number (OpenRouter: Errors); xAI has a sentence (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller. */
+/**
+ * The code in an error as text.
+ * wire: OpenRouter has a number (OpenRouter: Errors); xAI has a sentence (vercel/ai,
+ * packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller.
+ */
 export function codeIn(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : null;
@@ -163,27 +186,39 @@ export function codeIn(value: unknown): string | null {
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf(refusal: Refusal): ErrorCode | null {
   const { status, complaint } = refusal;
-  // wire: an account that is empty, or may not spend more, is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes), a 429
-  // with code 1113 (Z.ai: zai-org/feedback#789, 2026-09), a 429 or 403 (xAI: continuedev/continue#10740, warpdotdev/warp#14867, 2026-08), a 403 (OpenRouter:
-  // danielsmithdevelopment/ClawQL#876, 2026-08), a 412 (Fireworks: pollinations/pollinations#12136, 2026-07), a 400 `Arrearage` (Alibaba Cloud Model Studio:
-  // Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits" (Anthropic: Errors;
-  // anthropics/claude-code#38035, 2026-03). Another try helps in no case
-  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || tells(refusal, emptyAccount))) || (status === 400 && says(refusal, quotaWords))) return 'upstream_quota_exhausted';
-  // wire: a request of more tokens than the account may send in a minute is a 413 `rate_limit_exceeded` (Groq: HunorLaczko/ha-groq-cloud-api#27, 2026-05)
+  // wire: an account that is empty, or may not spend more, is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota`
+  // (OpenAI: Error codes), a 429 with code 1113 (Z.ai: zai-org/feedback#789, 2026-09), a 429 or 403 (xAI:
+  // continuedev/continue#10740, warpdotdev/warp#14867, 2026-08), a 403 (OpenRouter: danielsmithdevelopment/ClawQL#876,
+  // 2026-08), a 412 (Fireworks: pollinations/pollinations#12136, 2026-07), a 400 `Arrearage` (Alibaba Cloud Model
+  // Studio: Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits"
+  // (Anthropic: Errors; anthropics/claude-code#38035, 2026-03). Another try helps in no case
+  if (
+    status === 402 ||
+    (status < 500 && (hasCode(complaint, quotaWords) || tells(refusal, emptyAccount))) ||
+    (status === 400 && says(refusal, quotaWords))
+  ) {
+    return 'upstream_quota_exhausted';
+  }
+  // wire: a request of more tokens than the account may send in a minute is a
+  // 413 `rate_limit_exceeded` (Groq: HunorLaczko/ha-groq-cloud-api#27, 2026-05)
   if (status === 413 && /rate.?limit/i.test(complaint.code ?? '')) return 'upstream_rate_limited';
   if (callersFault.has(status)) {
     if (says(refusal, modelWords)) return 'upstream_model_not_found';
     if (tells(refusal, unserved)) return 'upstream_error';
-    // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided", Anthropic
-    // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
+    // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400
+    // "Incorrect API key provided", Anthropic 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
     return says(refusal, keyWords) ? 'upstream_auth_error' : null;
   }
   if (status === 403 && (isModerated(complaint) || isOfFile(complaint))) return null;
   return statusCodes[status] ?? 'upstream_error';
 }
 
-/** wire: a filter of xAI refuses with 403 and the code of a key that may not do this, `permission-denied` (theopenco/llmgateway#1785, 2026-03; Wei-Shaw/sub2api#5359, 2026-08). */
-const isModerated = (complaint: Complaint): boolean => complaint.isModerated === true || /content violates usage guidelines/i.test(unquoted(complaint));
+/**
+ * wire: a filter of xAI refuses with 403 and the code of a key that may not do this,
+ * `permission-denied` (theopenco/llmgateway#1785, 2026-03; Wei-Shaw/sub2api#5359, 2026-08).
+ */
+const isModerated = (complaint: Complaint): boolean =>
+  complaint.isModerated === true || /content violates usage guidelines/i.test(unquoted(complaint));
 
 const isOfFile = (complaint: Complaint): boolean => fileWords.test(unquoted(complaint));
 
@@ -196,25 +231,37 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
   const passed = {
     status: status === 403 ? 400 : status,
     type: clean(type ?? 'invalid_request_error'),
-    code: isFiltered ? 'content_filter' : isFile ? 'upstream_invalid_request' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    code: isFiltered
+      ? 'content_filter'
+      : isFile
+        ? 'upstream_invalid_request'
+        : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
     // the file may be one of another key or provider
     retryable: isFile,
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
-  return new GatewayError(passed, said, { param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param), upstreamStatus: status });
+  return new GatewayError(passed, said, {
+    param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param),
+    upstreamStatus: status,
+  });
 }
 
-// wire: the words of vendors for a refused effort, in the order OpenAI and servers of its API, Anthropic (by the path in the body, and by name), Gemini,
-// OpenRouter, Ollama, Moonshot, DashScope, OpenAI (the state of reasoning that is asked for with it) (error texts collected until 2026-11)
+// wire: the words of vendors for a refused effort, in the order OpenAI and servers of its API,
+// Anthropic (by the path in the body, and by name), Gemini, OpenRouter, Ollama, Moonshot, DashScope,
+// OpenAI (the state of reasoning that is asked for with it) (error texts collected until 2026-11)
 const effortWords =
   /reasoning[_ .]?effort|output_config\.effort|effort (?:level|parameter|value)|thinking[_ .]?(?:level|config)|thinking\.(?:type|adaptive|disabled)|adaptive thinking|only works in thinking mode|reasoning is mandatory|(?:think|reasoning) value|support (?:thinking|reasoning)\b|invalid thinking|enable_thinking|encrypted content is not supported/i;
-const refusalWords = /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected|restricted to/i;
-// wire: a budget has words of its own: "The thinking budget 0 is invalid", "thinking.budget_tokens: Input should be ..." (Gemini API and Anthropic, as of 2026-11)
+const refusalWords =
+  /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected|restricted to/i;
+// wire: a budget has words of its own: "The thinking budget 0 is invalid",
+// "thinking.budget_tokens: Input should be ..." (Gemini API and Anthropic, as of 2026-11)
 const budgetWords = /thinking[_ .]?budget|budget_tokens|thinking\.enabled/i;
 
 const wordsIn = ({ message, param }: Complaint): string => `${param ?? ''} ${message ?? ''}`;
 
-/** Whether a provider's complaint is about the effort or the budget that it was sent. The error then names the field that the caller sent. */
+/**
+ * Whether a provider's complaint is about the effort or the budget that it was sent. The error then names the field that the caller sent.
+ */
 function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
   if (reasoning.effort === null && reasoning.maxTokens === null) return false;
   const { param } = complaint;
@@ -226,10 +273,11 @@ function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
   return refusalWords.test(said) && (effortWords.test(said) || budgetWords.test(said));
 }
 
-// wire: each vendor has its own words for a prompt that is too long, and most give no code. The patterns are in the order OpenAI, OpenAI
-// Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected until 2026-11), and Vertex AI
-// (google-gemini/gemini-cli#19727), xAI (cline/cline#3120), Moonshot, Together and SGLang, llama.cpp, LM Studio, Ollama, Poolside behind OpenRouter
-// (earendil-works/pi, packages/ai/src/utils/overflow.ts, 2026), vLLM (vllm/v1/engine), DashScope (Alibaba Cloud Model Studio: Error codes), Z.ai (farion1231/cc-switch#6982)
+// wire: each vendor has its own words for a prompt that is too long, and most give no code. The patterns are in the
+// order OpenAI, OpenAI Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected
+// until 2026-11), and Vertex AI (google-gemini/gemini-cli#19727), xAI (cline/cline#3120), Moonshot, Together and SGLang,
+// llama.cpp, LM Studio, Ollama, Poolside behind OpenRouter (earendil-works/pi, packages/ai/src/utils/overflow.ts, 2026),
+// vLLM (vllm/v1/engine), DashScope (Alibaba Cloud Model Studio: Error codes), Z.ai (farion1231/cc-switch#6982)
 const lengthWords =
   /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed|input token count is \d+ but model only supports|maximum prompt length is|exceeded model token limit|(?:longer|greater) than the (?:maximum model length|(?:model.s )?context length)|available context size|exceeded (?:max )?context length|maximum allowed input length|range of input length should be|prompt exceeds max length/i;
 
@@ -265,7 +313,9 @@ function secretsOf(provider: Provider): readonly string[] {
   if (known !== undefined) return known;
   const { apiKey, settings, headers } = provider;
   const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
-  const sent = Object.entries(headers).flatMap(([name, value]) => quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)));
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)),
+  );
   const secrets = [...wrapped, ...sent].flatMap(spellingsOf).filter(({ length }) => length >= 4);
   secretsKnown.set(provider, secrets);
   return secrets;

@@ -84,15 +84,22 @@ export class Channel {
     if (this.isOpen) this.#end.send?.({ t: topic, v: value }, socket, { keepOpen: true }, () => {});
   }
 
-  /** Sends a message and resolves with its answer. Rejects with the error of the handler, where no answer comes in time, and where the other side has ended. */
+  /**
+   * Sends a message and resolves with its answer. Rejects with the error of the
+   * handler, where no answer comes in time, and where the other side has ended.
+   */
   call(topic: string, value?: unknown, withinMs = patienceMs): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastCall;
-      const lift = timeLimit(withinMs, () => this.#settle(id)?.reject(new Error(`The other process did not answer within ${withinMs} ms.`)));
-      const over = <Value>(settle: (value: Value) => void) => (result: Value): void => {
-        lift();
-        settle(result);
-      };
+      const lift = timeLimit(withinMs, () =>
+        this.#settle(id)?.reject(new Error(`The other process did not answer within ${withinMs} ms.`)),
+      );
+      const over =
+        <Value>(settle: (value: Value) => void) =>
+        (result: Value): void => {
+          lift();
+          settle(result);
+        };
       this.#calls.set(id, { resolve: over(resolve), reject: over(reject) });
       if (!this.#send({ t: topic, v: value, c: id })) this.#settle(id)?.reject(new Error(ended));
     });

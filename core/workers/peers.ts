@@ -15,9 +15,14 @@ export interface Peers {
   tell(worker: number, topic: string, message: unknown): void;
   /** Calls back with the messages of a topic. Returns the function that ends it; the end of the gateway does so too. */
   on(topic: string, listener: (message: unknown, from: number) => void): () => void;
-  /** Asks every other worker. Resolves with the answers that came within so many milliseconds, 1,000 where nothing is said. Never rejects. */
+  /**
+   * Asks every other worker. Resolves with the answers that came within so many milliseconds, 1,000 where nothing is said. Never rejects.
+   */
   ask(topic: string, message: unknown, withinMs?: number): Promise<readonly unknown[]>;
-  /** Answers `ask` of other workers. The gateway that serves does; one that is only built answers where the other has no answer for this topic. */
+  /**
+   * Answers `ask` of other workers. The gateway that serves does; one that
+   * is only built answers where the other has no answer for this topic.
+   */
   answer(topic: string, answer: (message: unknown, from: number) => unknown): void;
   /** Asks what the plugin runs in the parent (`Plugin.atParent`). Rejects with its error, and where no answer comes in time. */
   atParent(message: unknown, withinMs?: number): Promise<unknown>;
@@ -117,7 +122,10 @@ export class WorkerPeers {
         return end;
       },
       // the parent's own limit is shorter, so that one late worker does not cost the answers of the others
-      ask: async (topic, message, withinMs = patienceMs) => (await channel.call('ask', { address: addressOf(topic), message, withinMs } satisfies AskedAll, withinMs + 500).catch(() => [])) as readonly unknown[],
+      ask: async (topic, message, withinMs = patienceMs) =>
+        (await channel
+          .call('ask', { address: addressOf(topic), message, withinMs } satisfies AskedAll, withinMs + 500)
+          .catch(() => [])) as readonly unknown[],
       answer: (topic, answer) => void ends.push(this.#answer(addressOf(topic), { answer, by })),
       atParent: (message, withinMs) => channel.call('at parent', { address: plugin, message } satisfies Sent, withinMs),
     };

@@ -41,7 +41,9 @@ export class Relay {
   connect({ number: from, channel }: Peer): void {
     channel.on('pass', (value) => {
       const { address, message, to } = value as Sent;
-      for (const peer of this.#others(from)) if (to === undefined || peer.number === to) peer.channel.tell('passed', { address, message, from } satisfies Passed);
+      for (const peer of this.#others(from)) {
+        if (to === undefined || peer.number === to) peer.channel.tell('passed', { address, message, from } satisfies Passed);
+      }
     });
     channel.on('ask', async (value) => {
       const { address, message, withinMs } = value as AskedAll;
@@ -62,8 +64,11 @@ export class Relay {
   }
 
   /** Asks the workers, for the part of a plugin that runs in the parent. */
-  ask(plugin: string): (topic: string, message: unknown, options?: { readonly withinMs?: number; readonly except?: number }) => Promise<readonly Answered[]> {
-    return (topic, message, { withinMs = patienceMs, except = 0 } = {}) => askAll(this.#others(except), { address: `${plugin} ${topic}`, message, from: 0 }, withinMs);
+  ask(
+    plugin: string,
+  ): (topic: string, message: unknown, options?: { readonly withinMs?: number; readonly except?: number }) => Promise<readonly Answered[]> {
+    return (topic, message, { withinMs = patienceMs, except = 0 } = {}) =>
+      askAll(this.#others(except), { address: `${plugin} ${topic}`, message, from: 0 }, withinMs);
   }
 
   #others(number: number): readonly Peer[] {
@@ -73,6 +78,13 @@ export class Relay {
 
 /** Resolves with the answers that come in time. */
 async function askAll(peers: readonly Peer[], passed: Passed, withinMs: number): Promise<readonly Answered[]> {
-  const answers = await Promise.all(peers.map(({ number, channel }) => channel.call('asked', passed, withinMs).then((answer): Answered | null => ({ worker: number, answer }), () => null)));
+  const answers = await Promise.all(
+    peers.map(({ number, channel }) =>
+      channel.call('asked', passed, withinMs).then(
+        (answer): Answered | null => ({ worker: number, answer }),
+        () => null,
+      ),
+    ),
+  );
   return answers.filter((one) => one !== null);
 }

@@ -30,27 +30,63 @@ export interface Probe {
 }
 
 const skipped = { connected: false, error: 'skipped' };
-const words: Readonly<Record<HealthReport['status'], string>> = { ok: 'OK', degraded: 'Degraded: requests are served, but a part is down', error: 'Error: requests cannot be served' };
+const words: Readonly<Record<HealthReport['status'], string>> = {
+  ok: 'OK',
+  degraded: 'Degraded: requests are served, but a part is down',
+  error: 'Error: requests cannot be served',
+};
 
 /** safety: no cache between a load balancer and the gateway may keep an old answer. */
-const probed = (status: Probe['status'], code: number): Answer => json({ status }, { status: code, headers: { 'cache-control': 'no-store' } });
+const probed = (status: Probe['status'], code: number): Answer =>
+  json({ status }, { status: code, headers: { 'cache-control': 'no-store' } });
 
 export default definePlugin({
   name: 'endpoints/health',
   summary: 'GET /: health of the gateway and of its stores; /health/live and /health/ready',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, checkHealth, isLeaving }) {
-    routes.add({ method: 'GET', path: '/health/live', auth: 'none', about: { summary: 'Whether the process answers', answer: { 'application/json': 'Probe' } }, handle: () => probed('live', 200) });
-    routes.add({ method: 'GET', path: '/health/ready', auth: 'none', about: { summary: 'Whether a load balancer should send requests; 503 before the port closes', answer: { 'application/json': 'Probe' }, status: [200, 503] }, handle: () => (isLeaving() ? probed('stopping', 503) : probed('ready', 200)) });
+    routes.add({
+      method: 'GET',
+      path: '/health/live',
+      auth: 'none',
+      about: { summary: 'Whether the process answers', answer: { 'application/json': 'Probe' } },
+      handle: () => probed('live', 200),
+    });
+    routes.add({
+      method: 'GET',
+      path: '/health/ready',
+      auth: 'none',
+      about: {
+        summary: 'Whether a load balancer should send requests; 503 before the port closes',
+        answer: { 'application/json': 'Probe' },
+        status: [200, 503],
+      },
+      handle: () => (isLeaving() ? probed('stopping', 503) : probed('ready', 200)),
+    });
     routes.add({
       method: 'GET',
       path: '/',
       auth: 'none',
-      about: { summary: 'Health of the gateway and of its stores', query: { skip: 'Checks to leave out: redis, database, or the name of another check; several with commas.' }, answer: { 'application/json': 'Health' }, status: [200, 503] },
+      about: {
+        summary: 'Health of the gateway and of its stores',
+        query: { skip: 'Checks to leave out: redis, database, or the name of another check; several with commas.' },
+        answer: { 'application/json': 'Health' },
+        status: [200, 503],
+      },
       async handle({ query }) {
-        const skip = new Set(query.getAll('skip').flatMap((list) => list.split(',')).map((item) => item.trim()));
+        const skip = new Set(
+          query
+            .getAll('skip')
+            .flatMap((list) => list.split(','))
+            .map((item) => item.trim()),
+        );
         const { status, redis, database, checks } = await checkHealth(unchecked, { skip });
-        const health = { ...checks, status, redis: skip.has('redis') ? skipped : redis, database: skip.has('database') ? skipped : database };
+        const health = {
+          ...checks,
+          status,
+          redis: skip.has('redis') ? skipped : redis,
+          database: skip.has('database') ? skipped : database,
+        };
         return json({ message: words[status], version, health } satisfies Health, { status: status === 'error' ? 503 : 200 });
       },
     });

@@ -12,13 +12,20 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    format: { enum: ['auto', 'text', 'json'], default: 'auto', description: 'Form of the lines: `text`, `json`, or `auto` (text on a terminal, else JSON). Example: json.' },
+    format: {
+      enum: ['auto', 'text', 'json'],
+      default: 'auto',
+      description: 'Form of the lines: `text`, `json`, or `auto` (text on a terminal, else JSON). Example: json.',
+    },
   },
 } as const;
 
 type Options = FromSchema<typeof schema>;
 
-/** cost: a write for each line is a system call that waits for the file or the terminal, a twentieth of the CPU of a plain request (test/bench). */
+/**
+ * cost: a write for each line is a system call that waits for the file or
+ * the terminal, a twentieth of the CPU of a plain request (test/bench).
+ */
 const gatherMs = 20;
 /** safety: lines that nobody reads from the pipe wait in memory. Without this limit, a log driver that hangs would fill the memory. */
 const mostWaitingBytes = 8_388_608;
@@ -54,13 +61,77 @@ export default definePlugin<Options>({
 
 /** A record as one line of JSON, without the bodies. */
 export function jsonLine(record: RequestRecord): string {
-  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts, adjustments, error } = record;
-  return printableJson(JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts: attempts.length, adjustments, error }));
+  const {
+    id,
+    createdAt,
+    requestedModel,
+    model,
+    provider,
+    key,
+    stream,
+    status,
+    outcome,
+    finishReason,
+    durationMs,
+    timeToFirstTokenMs,
+    usage,
+    usageEstimated,
+    cost,
+    costIsUpperBound,
+    metadata,
+    attempts,
+    adjustments,
+    error,
+  } = record;
+  return printableJson(
+    JSON.stringify({
+      time: createdAt,
+      level: 'info',
+      msg: 'request',
+      id,
+      requestedModel,
+      model,
+      provider,
+      key,
+      stream,
+      status,
+      outcome,
+      finishReason,
+      durationMs,
+      timeToFirstTokenMs,
+      usage,
+      usageEstimated,
+      cost,
+      costIsUpperBound,
+      metadata,
+      attempts: attempts.length,
+      adjustments,
+      error,
+    }),
+  );
 }
 
-/** A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`, and a cost that is an upper bound a `≤`. */
+/**
+ * A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)
+ *  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`, and a cost that is an upper bound a `≤`.
+ */
 export function textLine(record: RequestRecord): string {
-  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, outcome, error, id } = record;
+  const {
+    createdAt,
+    status,
+    requestedModel,
+    model,
+    provider,
+    durationMs,
+    timeToFirstTokenMs,
+    usage,
+    usageEstimated,
+    cost,
+    costIsUpperBound,
+    outcome,
+    error,
+    id,
+  } = record;
   const about = usageEstimated ? '≈' : '';
   const colour = outcome === 'answered' ? 'green' : outcome === 'gone' ? 'yellow' : 'red';
   const parts = [
@@ -69,7 +140,9 @@ export function textLine(record: RequestRecord): string {
     `${printable((requestedModel ?? '–').slice(0, longestName))}${provider === null ? '' : ` → ${provider}/${model}`}`,
     `${durationMs} ms`,
     timeToFirstTokenMs === null ? '' : `(first ${timeToFirstTokenMs} ms)`,
-    usage.promptTokens === null && usage.completionTokens === null ? '' : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
+    usage.promptTokens === null && usage.completionTokens === null
+      ? ''
+      : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
     cost === null ? '' : `${costIsUpperBound ? '≤' : about}$${cost}`,
     error === null ? '' : styleText('red', `${outcome}: ${error.code}`),
     styleText('dim', id),

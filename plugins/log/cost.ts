@@ -24,9 +24,20 @@ export default definePlugin({
       const { served, request } = record;
       if (served === null || request === null) return record;
       const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
-      const own = spentAt(served, request, { ...circumstances, maySearch: circumstances.maySearch && !leftSearchOut(record), tier: tierOf(record, circumstances) });
-      const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
-      return served.lost.length === 0 ? priced : withLost(priced, isLastUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
+      const own = spentAt(served, request, {
+        ...circumstances,
+        maySearch: circumstances.maySearch && !leftSearchOut(record),
+        tier: tierOf(record, circumstances),
+      });
+      const priced =
+        own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
+      return served.lost.length === 0
+        ? priced
+        : withLost(
+            priced,
+            isLastUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false },
+            served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })),
+          );
     });
   },
 });
@@ -44,12 +55,20 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
   const known = costsNothing(request) ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
   const cost = known ?? (isFree(listed) ? 0n : null);
-  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
+  return {
+    cost,
+    isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)),
+    prices: pricesFor(billed ?? usage, listed, circumstances),
+  };
 }
 
 /** Whether each price is 0: then the cost is 0, even where the counts are not known. */
 const isFree = ({ tiers, peak, ...prices }: Pricing): boolean =>
-  tiers === undefined && peak === undefined && prices.prompt !== undefined && prices.completion !== undefined && Object.values(prices).every((price) => typeof price === 'string' && dollars(price) === 0n);
+  tiers === undefined &&
+  peak === undefined &&
+  prices.prompt !== undefined &&
+  prices.completion !== undefined &&
+  Object.values(prices).every((price) => typeof price === 'string' && dollars(price) === 0n);
 
 /** Whether the dialect dropped the tool that searches. */
 const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.some(({ parameter }) => /^tools\..*search/i.test(parameter));
@@ -81,20 +100,40 @@ function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, ci
   // the prices of the tier or the hour, where the dearer of two prices may be the other one
   const prices = pricesFor({ ...usage, input }, listed, circumstances);
   const thoughtIsDearer = dollars(prices.internal_reasoning) > dollars(prices.completion);
-  return { ...usage, input, answer: thoughtIsDearer ? 0 : most, reasoning: thoughtIsDearer ? most : 0, ...(circumstances.maySearch && { webSearches: null }) };
+  return {
+    ...usage,
+    input,
+    answer: thoughtIsDearer ? 0 : most,
+    reasoning: thoughtIsDearer ? most : 0,
+    ...(circumstances.maySearch && { webSearches: null }),
+  };
 }
 
 const dollars = (price: string | undefined): bigint => parseDollars(price ?? '0') ?? 0n;
 
 /** The record with the cost of its lost attempts added, and with what each of them used. */
-function withLost(record: RequestRecord, own: Spent, lost: readonly (Spent & { readonly at: number; readonly usage: Usage })[]): RequestRecord {
+function withLost(
+  record: RequestRecord,
+  own: Spent,
+  lost: readonly (Spent & { readonly at: number; readonly usage: Usage })[],
+): RequestRecord {
   const all = [own, ...lost];
   const total = all.reduce<bigint | null>((sum, { cost }) => (sum === null || cost === null ? null : sum + cost), 0n);
   const attempts = record.attempts.map((attempt, at) => {
     const one = lost.find((each) => each.at === at);
     if (one === undefined) return attempt;
-    const used = { usage: recordedUsage(one.usage), usageEstimated: attempt.used?.usageEstimated ?? false, cost: one.cost === null ? null : formatDollars(one.cost), costIsUpperBound: one.isUpperBound };
+    const used = {
+      usage: recordedUsage(one.usage),
+      usageEstimated: attempt.used?.usageEstimated ?? false,
+      cost: one.cost === null ? null : formatDollars(one.cost),
+      costIsUpperBound: one.isUpperBound,
+    };
     return { ...attempt, used };
   });
-  return { ...record, attempts, cost: total === null ? null : formatDollars(total), costIsUpperBound: total !== null && all.some(({ isUpperBound }) => isUpperBound) };
+  return {
+    ...record,
+    attempts,
+    cost: total === null ? null : formatDollars(total),
+    costIsUpperBound: total !== null && all.some(({ isUpperBound }) => isUpperBound),
+  };
 }

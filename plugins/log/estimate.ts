@@ -40,10 +40,15 @@ function withReasoning(record: RequestRecord, choices: readonly FoldedChoice[]):
   if (usage.completionTokens === null || usage.reasoningTokens !== null) return record;
   const thoughts = thoughtsOf(choices);
   if (thoughts.length === 0) return record;
-  return { ...record, usage: { ...usage, reasoningTokens: Math.min(tokensIn(thoughts), usage.completionTokens) }, reasoningEstimated: true };
+  return {
+    ...record,
+    usage: { ...usage, reasoningTokens: Math.min(tokensIn(thoughts), usage.completionTokens) },
+    reasoningEstimated: true,
+  };
 }
 
-const thoughtsOf = (choices: readonly FoldedChoice[]): string[] => choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
+const thoughtsOf = (choices: readonly FoldedChoice[]): string[] =>
+  choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
 
 /** The record with estimates of what its lost attempts used. */
 function withLost(record: RequestRecord): RequestRecord {
@@ -53,7 +58,17 @@ function withLost(record: RequestRecord): RequestRecord {
   const attempts = record.attempts.map((attempt, at) => {
     const found = lost.findIndex((one) => one.at === at);
     const one = lost[found];
-    return one === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(one.usage), usageEstimated: one.usage !== served.lost[found]?.usage, cost: null, costIsUpperBound: false } };
+    return one === undefined
+      ? attempt
+      : {
+          ...attempt,
+          used: {
+            usage: recordedUsage(one.usage),
+            usageEstimated: one.usage !== served.lost[found]?.usage,
+            cost: null,
+            costIsUpperBound: false,
+          },
+        };
   });
   return { ...record, attempts, served: { ...served, lost } };
 }
@@ -73,6 +88,10 @@ function inputOf(request: ChatRequest, { cacheRead, cacheWrite }: Usage): number
 function answerOf(choices: readonly FoldedChoice[], usage: Usage): Pick<Usage, 'answer' | 'reasoning'> {
   if (choices.some(({ extras }) => extras.some(({ field }) => field === 'images'))) return usage;
   const thoughts = thoughtsOf(choices);
-  const said = choices.flatMap(({ text, refusal, toolCalls }) => [text, refusal, ...toolCalls.flatMap((call) => [call.name, call.arguments])]);
+  const said = choices.flatMap(({ text, refusal, toolCalls }) => [
+    text,
+    refusal,
+    ...toolCalls.flatMap((call) => [call.name, call.arguments]),
+  ]);
   return { answer: tokensIn(said), reasoning: usage.reasoning ?? (thoughts.length === 0 ? null : tokensIn(thoughts)) };
 }

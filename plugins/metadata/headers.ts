@@ -14,8 +14,18 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    max_entries: { type: 'integer', minimum: 1, default: 32, description: 'Limit of metadata entries that are kept for a request; further entries are left out. Example: 32.' },
-    max_length: { type: 'integer', minimum: 1, default: 256, description: 'Limit of characters that are kept of a name, and of a value. Example: 256.' },
+    max_entries: {
+      type: 'integer',
+      minimum: 1,
+      default: 32,
+      description: 'Limit of metadata entries that are kept for a request; further entries are left out. Example: 32.',
+    },
+    max_length: {
+      type: 'integer',
+      minimum: 1,
+      default: 256,
+      description: 'Limit of characters that are kept of a name, and of a value. Example: 256.',
+    },
   },
 } as const;
 
@@ -41,15 +51,22 @@ export default definePlugin<Options>({
       const early = metadata === null ? withHeaders(principal?.metadata ?? {}, headers, limits) : null;
       const record = early === null ? settled : { ...settled, metadata: early.metadata };
       const changes = early === null ? changed.get(context) : early.changes;
-      return changes === undefined || changes.length === 0 ? record : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
+      return changes === undefined || changes.length === 0
+        ? record
+        : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
     });
   },
 });
 
 /**
- * Adds the metadata of the headers to `metadata`, which comes from the caller's key. Returns the metadata, and the parts of the headers that were left out.
+ * Adds the metadata of the headers to `metadata`, which comes from the caller's
+ * key. Returns the metadata, and the parts of the headers that were left out.
  */
-export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; changes: readonly string[] } {
+export function withHeaders(
+  metadata: Metadata,
+  headers: Readonly<Record<string, string | undefined>>,
+  limits: Options,
+): { metadata: Metadata; changes: readonly string[] } {
   let found: Record<string, string> | null = null;
   let kept = 0;
   let isCut = false;
@@ -66,7 +83,13 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
     else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
-  return { metadata: found ?? metadata, changes: [...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []), ...(replaced === null ? [] : [`${replaced} is what the key sets`])] };
+  return {
+    metadata: found ?? metadata,
+    changes: [
+      ...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []),
+      ...(replaced === null ? [] : [`${replaced} is what the key sets`]),
+    ],
+  };
 }
 
 /**
@@ -75,7 +98,10 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
  */
 const nameIn = oncePerName((header) => (header.startsWith(prefix) ? header.slice(prefix.length) : ''));
 
-/** The text of a header value. Node makes each byte one character; most clients send UTF-8, so valid UTF-8 is decoded, anything else is kept. */
+/**
+ * The text of a header value. Node makes each byte one character; most
+ * clients send UTF-8, so valid UTF-8 is decoded, anything else is kept.
+ */
 function decoded(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
@@ -83,4 +109,5 @@ function decoded(value: string): string {
 }
 
 /** The first characters of a text; a character that is cut in half is left out. */
-const begin = (text: string, length: number): string => (text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, ''));
+const begin = (text: string, length: number): string =>
+  text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');

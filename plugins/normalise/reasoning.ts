@@ -1,8 +1,8 @@
 /**
- * Reads all fields of a request about reasoning into one setting: `reasoning_effort`, `reasoning`, and `thinking` as other APIs have it. At
- * `normalise` it refuses a request whose fields contradict each other, and lets a budget override an effort. At `route` it gives an effort to
- * auto-routed requests that set none, unless the model has refused it before. Other fields of `reasoning` stay in the request: a
- * provider that knows them gets them, and dialects without them report them as dropped.
+ * Reads all fields of a request about reasoning into one setting: `reasoning_effort`, `reasoning`, and `thinking` as other
+ * APIs have it. At `normalise` it refuses a request whose fields contradict each other, and lets a budget override an effort.
+ * At `route` it gives an effort to auto-routed requests that set none, unless the model has refused it before. Other fields
+ * of `reasoning` stay in the request: a provider that knows them gets them, and dialects without them report them as dropped.
  */
 import { efforts, unsetReasoning } from '../../core/chat.ts';
 import type { ChatRequest, Effort, Reasoning } from '../../core/chat.ts';
@@ -34,7 +34,10 @@ export default definePlugin({
       // the core has asked the same model again, without the effort
       if (outcome !== 'answered' || reasoning.effort !== null || !refusing.has(context) || refused.has(effortOf(candidate))) return;
       refused.add(effortOf(candidate));
-      logger.warn('a model refused the effort of auto-routed requests, and gets none until the next start; set auto_effort: null, or reasoning: false, in its mapping', { provider: candidate.provider.id, model: candidate.model.id });
+      logger.warn(
+        'a model refused the effort of auto-routed requests, and gets none until the next start; set auto_effort: null, or reasoning: false, in its mapping',
+        { provider: candidate.provider.id, model: candidate.model.id },
+      );
     });
   },
 });
@@ -63,17 +66,26 @@ export function withReasoning(request: ChatRequest): ChatRequest {
   const { reasoning_effort: topLevel, reasoning: given, thinking: thought, ...rest } = request.rest;
   if (topLevel === undefined && given === undefined && thought === undefined) return request;
   const { effort, max_tokens: budget, enabled, ...more } = optional('reasoning', given, object) ?? {};
-  const { type, budget_tokens: tokens, ...others } = isOfVendor(thought) ? {} : optional('thinking', thought, thinking) ?? {};
+  const { type, budget_tokens: tokens, ...others } = isOfVendor(thought) ? {} : (optional('thinking', thought, thinking) ?? {});
   const reasoning = reasoningOf({
     efforts: [...saidIn('reasoning_effort', topLevel, parseEffort), ...saidIn('reasoning.effort', effort, parseEffort)],
     budgets: [...saidIn('reasoning.max_tokens', budget, parseBudget), ...saidIn('thinking.budget_tokens', tokens, parseBudget)],
     switches: [...saidIn('reasoning.enabled', enabled, parseSwitch), ...saidIn('thinking', type, parseType)],
   });
-  const adjustments = topLevel === 'max' || effort === 'max' ? [...(request.adjustments ?? []), { parameter: 'reasoning_effort', change: 'taken as xhigh' }] : request.adjustments;
-  return { ...request, reasoning, ...(adjustments !== undefined && { adjustments }), rest: { ...rest, ...left('reasoning', more), ...(isOfVendor(thought) ? { thinking: thought } : left('thinking', others)) } };
+  const adjustments =
+    topLevel === 'max' || effort === 'max'
+      ? [...(request.adjustments ?? []), { parameter: 'reasoning_effort', change: 'taken as xhigh' }]
+      : request.adjustments;
+  return {
+    ...request,
+    reasoning,
+    ...(adjustments !== undefined && { adjustments }),
+    rest: { ...rest, ...left('reasoning', more), ...(isOfVendor(thought) ? { thinking: thought } : left('thinking', others)) },
+  };
 }
 
-const saidIn = <T>(field: string, value: unknown, parse: (field: string, value: unknown) => T): readonly Said<T>[] => (value === undefined || value === null ? [] : [{ value: parse(field, value), field }]);
+const saidIn = <T>(field: string, value: unknown, parse: (field: string, value: unknown) => T): readonly Said<T>[] =>
+  value === undefined || value === null ? [] : [{ value: parse(field, value), field }];
 
 function left(field: string, more: Fields): Fields {
   const unread = Object.entries(more).filter(([, value]) => value !== null);
@@ -87,7 +99,9 @@ function reasoningOf({ efforts: [effort, another], budgets: [budget, second], sw
   // a budget overrides an effort, also the effort `none`
   const off = switches.find(({ value }) => value === null) ?? (budget === undefined ? none : undefined);
   const on = switches.find(({ value }) => value !== null) ?? budget ?? (none === undefined ? effort : undefined);
-  if (off !== undefined && on !== undefined) throw both(`"${off.field}" turns reasoning off, and "${on.field}" asks for it. Leave one of them out.`, off.field);
+  if (off !== undefined && on !== undefined) {
+    throw both(`"${off.field}" turns reasoning off, and "${on.field}" asks for it. Leave one of them out.`, off.field);
+  }
   if (budget !== undefined) return { effort: null, maxTokens: budget.value, field: budget.field };
   if (effort !== undefined) return { effort: effort.value, maxTokens: null, field: effort.field };
   if (off !== undefined) return { ...unsetReasoning, field: off.field, isOff: true };
@@ -116,21 +130,35 @@ function parseBudget(param: string, value: unknown): number {
 /** wire: `enabled` alone is a medium effort (OpenRouter: Reasoning tokens). */
 const parseSwitch = (param: string, value: unknown): Effort | null => (boolean(param, value) ? 'medium' : null);
 
-const types: ReadonlyMap<unknown, Effort | null> = new Map([['enabled', 'high'], ['adaptive', 'high'], ['disabled', null]]);
+const types: ReadonlyMap<unknown, Effort | null> = new Map([
+  ['enabled', 'high'],
+  ['adaptive', 'high'],
+  ['disabled', null],
+]);
 
 /** wire: without an effort the thinking of these APIs is `high` (Anthropic: Effort; DeepSeek: Thinking mode). */
 const parseType = (_: string, value: unknown): Effort | null => types.get(value) ?? null;
 
 /** Whether `thinking` has a type that only a vendor knows: then it goes to the provider unchanged. */
-const isOfVendor = (thought: unknown): thought is Fields => isFields(thought) && thought['type'] !== undefined && !types.has(thought['type']);
+const isOfVendor = (thought: unknown): thought is Fields =>
+  isFields(thought) && thought['type'] !== undefined && !types.has(thought['type']);
 
 function thinking(param: string, value: unknown): Fields {
-  if (!isFields(value)) throw new GatewayError('invalid_type', `"${param}" must be an object, such as {"type": "enabled", "budget_tokens": 2048}. Or write "reasoning_effort".`, { param });
+  if (!isFields(value)) {
+    throw new GatewayError(
+      'invalid_type',
+      `"${param}" must be an object, such as {"type": "enabled", "budget_tokens": 2048}. Or write "reasoning_effort".`,
+      { param },
+    );
+  }
   return value;
 }
 
-/** Whether the gateway chooses the provider and the effort: the request names a model or a policy without a provider, and sets no reasoning. */
-const isUnset = ({ addressing, request }: Normalised): boolean => (addressing === 'root' || addressing === 'policy') && request.reasoning.effort === null && request.reasoning.maxTokens === null;
+/**
+ * Whether the gateway chooses the provider and the effort: the request names a model or a policy without a provider, and sets no reasoning.
+ */
+const isUnset = ({ addressing, request }: Normalised): boolean =>
+  (addressing === 'root' || addressing === 'policy') && request.reasoning.effort === null && request.reasoning.maxTokens === null;
 
 function withAutoEffort(candidate: Candidate, refused: ReadonlySet<string>): Candidate {
   const effort = candidate.mapping.reasoning?.auto_effort ?? null;
@@ -144,4 +172,6 @@ const effortOf = ({ provider, mapping }: Candidate): string => `${provider.id}/$
 
 /** The candidate with reasoning turned off; a model that does not reason gets no setting. */
 const turnedOff = (candidate: Candidate, { field }: Reasoning): Candidate =>
-  candidate.mapping.reasoning === null ? candidate : { ...candidate, reasoning: { effort: 'none', maxTokens: null, ...(field !== undefined && { field }) } };
+  candidate.mapping.reasoning === null
+    ? candidate
+    : { ...candidate, reasoning: { effort: 'none', maxTokens: null, ...(field !== undefined && { field }) } };

@@ -39,18 +39,28 @@ interface Need extends Lack {
 const kindBits = { image: 1, audio: 2, file: 4, video: 8 } as const;
 type Kind = keyof typeof kindBits;
 
-const bitOfPart: ReadonlyMap<unknown, number> = new Map([['image_url', kindBits.image], ['input_audio', kindBits.audio], ['file', kindBits.file], ['video_url', kindBits.video]]);
+const bitOfPart: ReadonlyMap<unknown, number> = new Map([
+  ['image_url', kindBits.image],
+  ['input_audio', kindBits.audio],
+  ['file', kindBits.file],
+  ['video_url', kindBits.video],
+]);
 
 /** cost: a conversation of texts alone, which most are, takes a look at each message. */
 function kindsIn(messages: readonly Message[]): number {
   let kinds = 0;
-  for (const { content } of messages) if (typeof content === 'object' && content !== null) for (const { type } of content) kinds |= bitOfPart.get(type) ?? 0;
+  for (const { content } of messages) {
+    if (typeof content === 'object' && content !== null) for (const { type } of content) kinds |= bitOfPart.get(type) ?? 0;
+  }
   return kinds;
 }
 
 const listOf = ({ model }: Able): readonly string[] => model.stated?.input_modalities ?? [];
 
-/** Whether a model reads this kind of input. A model without a list may read all kinds. A list of text and image says little about other kinds, because catalogues often name no more: such a model is dropped only where another candidate names the kind. */
+/**
+ * Whether a model reads this kind of input. A model without a list may read all kinds. A list of text and image says little
+ * about other kinds, because catalogues often name no more: such a model is dropped only where another candidate names the kind.
+ */
 function reads(candidate: Able, kind: Kind, among: readonly Able[]): boolean {
   const list = listOf(candidate);
   if (list.length === 0 || list.includes(kind)) return true;
@@ -77,7 +87,8 @@ const needs: readonly Need[] = [
     reason: 'gives no embeddings',
     code: 'model_not_supported',
     param: 'model',
-    message: (model) => `The model "${model}" gives no embeddings. GET /v1/models lists those that do, with output_modalities: [embeddings].`,
+    message: (model) =>
+      `The model "${model}" gives no embeddings. GET /v1/models lists those that do, with output_modalities: [embeddings].`,
   },
   {
     isAsked: ({ ask }) => ask?.kind !== 'embeddings',
@@ -93,7 +104,8 @@ const needs: readonly Need[] = [
     reason: 'takes no reasoning budget',
     code: 'model_not_supported',
     param: reasoningField,
-    message: (model, sent) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
+    message: (model, sent) =>
+      `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
   },
   {
     isAsked: ({ reasoning }) => reasoning.effort !== null,
@@ -101,7 +113,8 @@ const needs: readonly Need[] = [
     reason: 'does not reason',
     code: 'model_not_supported',
     param: reasoningField,
-    message: (model, sent) => `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
+    message: (model, sent) =>
+      `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
   },
   {
     isAsked: ({ stream }) => stream,
@@ -145,7 +158,8 @@ const needs: readonly Need[] = [
     reason: 'gives no structured outputs',
     code: 'model_not_supported',
     param: 'response_format',
-    message: (model) => `The model "${model}" cannot be made to answer by a JSON Schema. Remove "response_format", or use a model with structured_outputs.`,
+    message: (model) =>
+      `The model "${model}" cannot be made to answer by a JSON Schema. Remove "response_format", or use a model with structured_outputs.`,
   },
 ];
 
@@ -169,13 +183,21 @@ function needsOf({ models, wildcards }: Config): readonly Need[] {
   return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
 }
 
-function meet(candidates: readonly Candidate[], { model, reasoning }: ChatRequest, { isMet, ...lack }: Pick<Need, 'isMet'> & Lack): readonly Candidate[] {
+function meet(
+  candidates: readonly Candidate[],
+  { model, reasoning }: ChatRequest,
+  { isMet, ...lack }: Pick<Need, 'isMet'> & Lack,
+): readonly Candidate[] {
   const param = typeof lack.param === 'string' ? lack.param : lack.param(reasoning);
   return candidates.map((candidate) => {
     if (candidate.dropped !== null || isMet(candidate, candidates)) return candidate;
     // another provider could do this but is off: then the fault is not the request's, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
-    return drop(candidate, { by: name, reason: lack.reason, error: isOff ? null : new GatewayError(lack.code, lack.message(model, param), { param }) });
+    return drop(candidate, {
+      by: name,
+      reason: lack.reason,
+      error: isOff ? null : new GatewayError(lack.code, lack.message(model, param), { param }),
+    });
   });
 }
 
@@ -190,9 +212,13 @@ const margin = 2;
 function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: number): readonly Candidate[] {
   if (request.ask !== undefined) return candidates;
   let smallest = Infinity;
-  for (const { dropped, model } of candidates) if (dropped === null && model.context_length > 0 && model.context_length < smallest) smallest = model.context_length;
+  for (const { dropped, model } of candidates) {
+    if (dropped === null && model.context_length > 0 && model.context_length < smallest) smallest = model.context_length;
+  }
   // cost: a token has one character or more, so the number of characters shows that most prompts fit, and no estimate is needed
-  if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) return candidates;
+  if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) {
+    return candidates;
+  }
   const tokens = textEstimate(request);
   const largest = Math.max(...candidates.map(({ dropped, model }) => (dropped === null ? model.context_length : 0)));
   return meet(candidates, request, {
@@ -200,7 +226,8 @@ function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: 
     reason: `has a smaller context than the prompt, which is about ${tokens} tokens`,
     code: 'context_length_exceeded',
     param: 'messages',
-    message: (model) => `The prompt is about ${tokens} tokens, and the context of "${model}" is ${largest}. Shorten the messages, or use a model with a larger context.`,
+    message: (model) =>
+      `The prompt is about ${tokens} tokens, and the context of "${model}" is ${largest}. Shorten the messages, or use a model with a larger context.`,
   });
 }
 

@@ -40,7 +40,8 @@ export default definePlugin({
 const hasPool = ({ provider }: Candidate): boolean => provider.keyPool.length > 1;
 
 /** The account that issued the last reasoning of the conversation; undefined where there is none. */
-const thinkerOf = (messages: readonly Message[]): string | undefined => messages.findLast(({ reasoning_details: details }) => Array.isArray(details) && details.length > 0)?.reasoning_details?.[0]?.provider;
+const thinkerOf = (messages: readonly Message[]): string | undefined =>
+  messages.findLast(({ reasoning_details: details }) => Array.isArray(details) && details.length > 0)?.reasoning_details?.[0]?.provider;
 
 /** The turns of a request by provider: one turn for each provider, whatever the number of its models. */
 type Begun = Map<string, { readonly turn: number; readonly order: readonly Candidate[] }>;
@@ -67,10 +68,15 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
   return [...order, ...group.filter(({ dropped }) => dropped !== null)];
 }
 
-/** Gives the turn of a key that rests, or was put behind all others, to the key that is asked instead: the next request begins with the key after it. Otherwise the key after a resting one would get two turns. */
+/**
+ * Gives the turn of a key that rests, or was put behind all others, to the key that is asked instead: the
+ * next request begins with the key after it. Otherwise the key after a resting one would get two turns.
+ */
 function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
   for (const [id, { order }] of begun ?? []) {
-    const passed = order.findIndex(({ target }) => candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true));
+    const passed = order.findIndex(({ target }) =>
+      candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true),
+    );
     if (passed > 0) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
   }
 }

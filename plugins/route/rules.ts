@@ -31,7 +31,8 @@ export default definePlugin({
     hooks.route.tap({ stage: EARLY - 1 }, (candidates, context) => {
       const rules = context.addressing === 'provider' ? undefined : compiled.get(context.policy);
       const rule = rules?.find(({ holds }) => holds.every((one) => one(context)));
-      const left = rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
+      const left =
+        rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
       if (left.length === 0) return candidates;
       // the candidates of the rule may include a fallback, which must not be asked twice
       return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !left.some((one) => one.mapping === mapping))];
@@ -42,10 +43,17 @@ export default definePlugin({
 function compile(config: Config): Map<Policy, readonly Compiled[]> {
   const models = new Map(config.models.map((model) => [model.id, model]));
   const policies = [...config.routing.models].filter(([, { rules }]) => rules.length > 0);
-  return new Map(policies.map(([id, policy]) => [policy, policy.rules.map(({ when, candidates }, at) => ({
-    holds: Object.entries(when).map(([what, wanted]) => conditionOf(what, wanted)),
-    candidates: chosen(candidates, models, config.providers).map((candidate) => Object.freeze(noted(candidate, { by: name, text: `rule ${at + 1} of ${id}` }))),
-  }))]));
+  return new Map(
+    policies.map(([id, policy]) => [
+      policy,
+      policy.rules.map(({ when, candidates }, at) => ({
+        holds: Object.entries(when).map(([what, wanted]) => conditionOf(what, wanted)),
+        candidates: chosen(candidates, models, config.providers).map((candidate) =>
+          Object.freeze(noted(candidate, { by: name, text: `rule ${at + 1} of ${id}` })),
+        ),
+      })),
+    ]),
+  );
 }
 
 /** @param what `key`, `meta.<name>`, `prompt_tokens`, … as in the schema of `rules` */

@@ -30,7 +30,10 @@ export default definePlugin({
       // cost: a conversation is long, and is read once for all targets
       const begun = fed(value, 0x811c9dc5);
       const offers = Array.from(Map.groupBy(standing, ({ mapping }) => mapping).values());
-      const chosen = policy.strategy === 'ordered' || policy.strategy === 'cheapest' ? offers : byRank(offers, ([one]) => rank(begun, offerOf(one as Candidate), (one as Candidate).weight));
+      const chosen =
+        policy.strategy === 'ordered' || policy.strategy === 'cheapest'
+          ? offers
+          : byRank(offers, ([one]) => rank(begun, offerOf(one as Candidate), (one as Candidate).weight));
       const ordered = chosen.flatMap((offer) => (offer.length === 1 ? offer : byRank(offer, ({ target }) => rank(begun, target, 1))));
       if (isDryRun) ordered[0] = noted(ordered[0] as Candidate, { by: name, text: `requests with the same ${policy.sticky} go here` });
       return inOrder(ordered, candidates, policy);
@@ -41,14 +44,18 @@ export default definePlugin({
 const offerOf = ({ provider, mapping }: Candidate): string => `${provider.id}/${mapping.externalId}`;
 
 function byRank<Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] {
-  return items.map((item) => ({ item, rank: rankOf(item) })).toSorted((a, b) => b.rank - a.rank).map(({ item }) => item);
+  return items
+    .map((item) => ({ item, rank: rankOf(item) }))
+    .toSorted((a, b) => b.rank - a.rank)
+    .map(({ item }) => item);
 }
 
 /**
  * The highest rank is chosen: so each target gets a share of the values by its weight.
  * @param begun the hash of the value, to which that of the target is added
  */
-const rank = (begun: number, target: string, weight: number): number => -weight / Math.log((mixed(fed(`\n${target}`, begun)) + 1) / 4_294_967_298);
+const rank = (begun: number, target: string, weight: number): number =>
+  -weight / Math.log((mixed(fed(`\n${target}`, begun)) + 1) / 4_294_967_298);
 
 /** The value that the requests of one session share; null: this request has none. */
 function valueOf(sticky: string, { metadata, request, principal }: Normalised): string | null {
@@ -58,7 +65,10 @@ function valueOf(sticky: string, { metadata, request, principal }: Normalised): 
   return metadata[sticky.slice('meta.'.length)] || null;
 }
 
-/** The beginning of a conversation is the same in each of its requests: the instructions and the first message of the user, where there is one. */
+/**
+ * The beginning of a conversation is the same in each of its requests:
+ * the instructions and the first message of the user, where there is one.
+ */
 function firstOf(messages: readonly Message[]): string {
   const user = messages.findIndex(({ role }) => role === 'user');
   return (user < 0 ? messages : messages.slice(0, user + 1)).map(({ role, content }) => `${role}:${textOf(content)}`).join('\n');
@@ -68,7 +78,10 @@ function firstOf(messages: readonly Message[]): string {
 const enough = 4096;
 
 function textOf(content: Message['content']): string {
-  const text = typeof content === 'string' ? content : (content ?? []).map((part) => ('text' in part && typeof part.text === 'string' ? part.text : part.type)).join('\n');
+  const text =
+    typeof content === 'string'
+      ? content
+      : (content ?? []).map((part) => ('text' in part && typeof part.text === 'string' ? part.text : part.type)).join('\n');
   return text.length <= enough ? text : `${text.length} ${text.slice(0, enough)}`;
 }
 

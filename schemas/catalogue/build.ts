@@ -29,11 +29,35 @@ export interface Written {
 type Values = Readonly<Record<string, unknown>>;
 
 /** The keys before which, in this order, a value that a file lacks is put. */
-const order = ['id', 'name', 'aliases', 'description', 'family', 'created', 'architecture', 'top_provider', 'context_length', 'max_output_tokens', 'pricing', 'supported_parameters', 'json_output', 'structured_outputs', 'free', 'deprecated_at', 'deactivated_at', 'stability', 'providers'];
+const order = [
+  'id',
+  'name',
+  'aliases',
+  'description',
+  'family',
+  'created',
+  'architecture',
+  'top_provider',
+  'context_length',
+  'max_output_tokens',
+  'pricing',
+  'supported_parameters',
+  'json_output',
+  'structured_outputs',
+  'free',
+  'deprecated_at',
+  'deactivated_at',
+  'stability',
+  'providers',
+];
 
 /** The texts of all files of the catalogue by their paths. */
 export const catalogueFiles = (): ReadonlyMap<string, string> =>
-  new Map(globSync('*.yaml', { cwd: fileURLToPath(catalogueFolder) }).sort().map((name) => [fileURLToPath(new URL(name, catalogueFolder)), readFileSync(new URL(name, catalogueFolder), 'utf8')]));
+  new Map(
+    globSync('*.yaml', { cwd: fileURLToPath(catalogueFolder) })
+      .sort()
+      .map((name) => [fileURLToPath(new URL(name, catalogueFolder)), readFileSync(new URL(name, catalogueFolder), 'utf8')]),
+  );
 
 /** The models of a file as they are written. */
 export const modelsOf = (text: string): readonly Written[] => (parseDocument(text).toJS() as { models: readonly Written[] }).models;
@@ -43,7 +67,10 @@ export function fillIn(text: string): string {
   const document = parseDocument(text, { keepSourceTokens: true });
   const edits = entriesOf(document).flatMap((entry) => editsOf(entry, entry.toJS(document) as Written));
   // from the end on; of two at the same place the second first, because what is put in there comes before what was put in earlier
-  return edits.toReversed().sort((a, b) => b.from - a.from).reduce((changed, { from, to, by }) => changed.slice(0, from) + by + changed.slice(to), text);
+  return edits
+    .toReversed()
+    .sort((a, b) => b.from - a.from)
+    .reduce((changed, { from, to, by }) => changed.slice(0, from) + by + changed.slice(to), text);
 }
 
 interface Edit {
@@ -70,8 +97,10 @@ function wanted(model: Written): { readonly model: Values; readonly mappings: re
   const known = model.providers.map(({ providerId, externalId = model.id }) => figuresOf(model.id, providerId, externalId));
   const pricing = modelPricing(model, known);
   const created = said.created ?? dateInNames(model);
-  const context = said.context_length ?? model.context_length ?? known.find(({ context_length: length }) => length !== undefined)?.context_length;
-  const output = said.max_output_tokens ?? model.max_output_tokens ?? known.find(({ max_output_tokens: most }) => most !== undefined)?.max_output_tokens;
+  const context =
+    said.context_length ?? model.context_length ?? known.find(({ context_length: length }) => length !== undefined)?.context_length;
+  const output =
+    said.max_output_tokens ?? model.max_output_tokens ?? known.find(({ max_output_tokens: most }) => most !== undefined)?.max_output_tokens;
   const tokenizer = overrides.tokenizers.find(({ ids }) => ids.some((glob) => fits(model.id, glob)))?.is;
   return {
     model: {
@@ -90,13 +119,20 @@ function wanted(model: Written): { readonly model: Values; readonly mappings: re
 /** The earliest day that stands in a name of the model, for example of gpt-5-2025-08-07. */
 function dateInNames({ id, aliases = [], providers }: Written): string | undefined {
   const names = [id, ...aliases, ...providers.map(({ externalId = '' }) => externalId)];
-  const days = names.flatMap((name) => Array.from(name.matchAll(/(?<!\d)(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)/g), ([, year, month, day]) => `${year}-${month}-${day}`));
+  const days = names.flatMap((name) =>
+    Array.from(
+      name.matchAll(/(?<!\d)(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)/g),
+      ([, year, month, day]) => `${year}-${month}-${day}`,
+    ),
+  );
   return days.sort()[0];
 }
 
 /** The prices of a model are those of the first provider whose prices are known; what its source does not say stays. */
 function modelPricing({ pricing }: Written, known: readonly Figures[]): Pricing | undefined {
-  const said = known.find((figures) => typeof figures.pricing === 'object')?.pricing ?? known.find((figures) => figures.pricing !== undefined)?.pricing;
+  const said =
+    known.find((figures) => typeof figures.pricing === 'object')?.pricing ??
+    known.find((figures) => figures.pricing !== undefined)?.pricing;
   return typeof said === 'object' && typeof pricing === 'object' ? { ...pricing, ...said } : (said ?? pricing);
 }
 
@@ -105,7 +141,9 @@ const telling = ['input_cache_read', 'tiers', 'peak'] as const;
 
 function ownPricing(ofModel: Pricing | undefined, own: Pricing | undefined, said: Pricing | undefined): Pricing | undefined {
   if (said === undefined || typeof said === 'string' || typeof ofModel !== 'object') return said ?? own;
-  const differs = [...telling, ...Object.keys(said) as (keyof Prices)[]].some((name) => comparable(said[name]) !== comparable(ofModel[name]));
+  const differs = [...telling, ...(Object.keys(said) as (keyof Prices)[])].some(
+    (name) => comparable(said[name]) !== comparable(ofModel[name]),
+  );
   const { input_cache_write_1h: hour } = said.input_cache_write === ofModel.input_cache_write ? ofModel : {};
   return differs ? ordered({ ...(hour !== undefined && { input_cache_write_1h: hour }), ...said }) : undefined;
 }
@@ -116,11 +154,31 @@ function comparable(price: Prices[keyof Prices]): string | undefined {
   return JSON.stringify(price.map(({ above, prompt, completion, input_cache_read: read }) => [above, prompt, completion, read]));
 }
 
-const priceOrder = ['above', 'prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'image', 'request', 'web_search', 'per_second', 'tiers', 'peak'];
+const priceOrder = [
+  'above',
+  'prompt',
+  'completion',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+  'internal_reasoning',
+  'image',
+  'request',
+  'web_search',
+  'per_second',
+  'tiers',
+  'peak',
+];
 
 /** The prices in the order in which the catalogue writes them, without those that an override removes by null. */
 const ordered = (prices: Pricing): Pricing =>
-  typeof prices === 'string' ? prices : Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== null).sort(([a], [b]) => priceOrder.indexOf(a) - priceOrder.indexOf(b)));
+  typeof prices === 'string'
+    ? prices
+    : Object.fromEntries(
+        Object.entries(prices)
+          .filter(([, price]) => price !== null)
+          .sort(([a], [b]) => priceOrder.indexOf(a) - priceOrder.indexOf(b)),
+      );
 
 const fits = (id: string, glob: string): boolean => new RegExp(`^${glob.replaceAll('.', '\\.').replaceAll('*', '.*')}$`).test(id);
 
@@ -159,14 +217,19 @@ function setPricing(mapping: YAMLMap, pricing: Pricing | undefined): Edit[] {
 }
 
 /** Prices stand after the names and the dialect. */
-const placeAfter = (pairs: readonly Pair<Scalar<string>, Ranged>[]): number => pairs.findLastIndex(({ key }) => ['providerId', 'externalId', 'dialect'].includes(key.value)) + 1;
+const placeAfter = (pairs: readonly Pair<Scalar<string>, Ranged>[]): number =>
+  pairs.findLastIndex(({ key }) => ['providerId', 'externalId', 'dialect'].includes(key.value)) + 1;
 
 /** The command. @param flags `--refresh`: fetch pi-ai's figures and stop, because the old ones are loaded already */
 export async function run(flags: readonly string[]): Promise<void> {
   const texts = catalogueFiles();
   if (flags.includes('--refresh')) {
     const { refresh } = await import('./snapshot.ts');
-    refresh([...texts.values()].flatMap(modelsOf).flatMap(({ id, providers }) => providers.map(({ providerId, externalId = id }) => [providerId, externalId] as const)));
+    refresh(
+      [...texts.values()]
+        .flatMap(modelsOf)
+        .flatMap(({ id, providers }) => providers.map(({ providerId, externalId = id }) => [providerId, externalId] as const)),
+    );
     console.log('schemas/catalogue/pi-ai.json is new; now run: npm run generate -- catalogue');
     return;
   }

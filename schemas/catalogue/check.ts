@@ -18,9 +18,13 @@ interface Drift {
 const said = (value: unknown): string => (value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value));
 
 function differing(name: string, ours: Written['pricing'], theirs: Written['pricing']): Drift[] {
-  if (typeof ours !== 'object' || typeof theirs !== 'object') return ours === theirs ? [] : [{ price: name, here: said(ours), there: said(theirs) }];
+  if (typeof ours !== 'object' || typeof theirs !== 'object') {
+    return ours === theirs ? [] : [{ price: name, here: said(ours), there: said(theirs) }];
+  }
   const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])] as (keyof typeof ours)[];
-  return names.filter((each) => said(ours[each]) !== said(theirs[each])).map((each) => ({ price: `${name} ${each}`, here: said(ours[each]), there: said(theirs[each]) }));
+  return names
+    .filter((each) => said(ours[each]) !== said(theirs[each]))
+    .map((each) => ({ price: `${name} ${each}`, here: said(ours[each]), there: said(theirs[each]) }));
 }
 
 /** Prices of a file that the generator would write otherwise. */
@@ -28,7 +32,9 @@ export function driftOfPrices(text: string): Drift[] {
   const filled = modelsOf(fillIn(text));
   return modelsOf(text).flatMap((model, at) => {
     const other = filled[at] as Written;
-    const own = model.providers.flatMap((mapping, index) => differing(`${model.id} ${mapping.providerId}`, mapping.pricing, other.providers[index]?.pricing));
+    const own = model.providers.flatMap((mapping, index) =>
+      differing(`${model.id} ${mapping.providerId}`, mapping.pricing, other.providers[index]?.pricing),
+    );
     return [...differing(model.id, model.pricing, other.pricing), ...own];
   });
 }
@@ -62,7 +68,9 @@ export function driftOfBills(records: readonly Billed[]): { readonly compared: n
   const bills = new Map<string, Bill>();
   let compared = 0;
   for (const { model, provider, cost, costIsUpperBound, providerCost, attempts } of records) {
-    if (providerCost === null || providerCost === undefined || costIsUpperBound || attempts.some(({ used }) => used !== undefined)) continue;
+    if (providerCost === null || providerCost === undefined || costIsUpperBound || attempts.some(({ used }) => used !== undefined)) {
+      continue;
+    }
     compared++;
     const name = `${model} ${provider}`;
     const bill = bills.get(name) ?? { name, answers: 0, unknown: 0, here: 0, charged: 0 };
@@ -74,7 +82,9 @@ export function driftOfBills(records: readonly Billed[]): { readonly compared: n
       bill.charged += Number(providerCost);
     }
   }
-  const drifted = [...bills.values()].filter(({ unknown, here, charged }) => unknown > 0 || Math.abs(here - charged) > noticeable * Math.max(here, charged));
+  const drifted = [...bills.values()].filter(
+    ({ unknown, here, charged }) => unknown > 0 || Math.abs(here - charged) > noticeable * Math.max(here, charged),
+  );
   return { compared, drifted };
 }
 
@@ -82,8 +92,17 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The newest answers of the last 30 days, as `gateway logs` shows them; null: it cannot. @param flags of `gateway logs` */
 function logged(flags: readonly string[]): Billed[] | null {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['core/main.ts', 'logs', '--json', '--since', '30d', '--limit', '10000', ...flags], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 30 });
-  if (status === 0) return stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Billed);
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['core/main.ts', 'logs', '--json', '--since', '30d', '--limit', '10000', ...flags],
+    { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 30 },
+  );
+  if (status === 0) {
+    return stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Billed);
+  }
   console.log(`the log cannot be read: ${stderr.trim()}`);
   return null;
 }
@@ -102,7 +121,9 @@ export function check(flags: readonly string[]): void {
   const { compared, drifted } = driftOfBills(records ?? []);
   if (records !== null) console.log(`models whose vendor charged otherwise, by ${compared} answers of the last 30 days: ${drifted.length}`);
   for (const { name, answers, unknown, here, charged } of drifted) {
-    console.log(`  ${name}: ${dollars(here)} here, ${dollars(charged)} charged, ${answers - unknown} answers${unknown > 0 ? `; of ${unknown} more the cost is not known here` : ''}`);
+    console.log(
+      `  ${name}: ${dollars(here)} here, ${dollars(charged)} charged, ${answers - unknown} answers${unknown > 0 ? `; of ${unknown} more the cost is not known here` : ''}`,
+    );
   }
   if (prices.length > 0 || drifted.length > 0) process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** Fetches pi-ai and keeps its figures of the catalogue's models in `pi-ai.json`. Only they are wanted: the package brings 130 MB of SDKs along. */
+/**
+ * Fetches pi-ai and keeps its figures of the catalogue's models in
+ * `pi-ai.json`. Only they are wanted: the package brings 130 MB of SDKs along.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,16 +29,28 @@ export function refresh(mappings: readonly (readonly [providerId: string, extern
     if (theirs !== undefined && model !== undefined) kept[piKey(theirs, externalId)] = figures(model);
   }
   rmSync(folder, { recursive: true });
-  const lines = Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, model]) => `  ${JSON.stringify(key)}: ${JSON.stringify(model)}`);
+  const lines = Object.entries(kept)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, model]) => `  ${JSON.stringify(key)}: ${JSON.stringify(model)}`);
   writeFileSync(new URL('pi-ai.json', import.meta.url), `{\n${lines.join(',\n')}\n}\n`);
 }
 
 function modelsOf(file: string): Map<string, Theirs> {
   if (!existsSync(file)) throw new Error(`pi-ai ${overrides.pi_ai} has no ${file}`);
   const groups = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Record<string, Theirs>>;
-  return new Map(Object.values(groups).flatMap((models) => Object.values(models)).filter(({ type }) => type === 'chat').map((model) => [model.id, model]));
+  return new Map(
+    Object.values(groups)
+      .flatMap((models) => Object.values(models))
+      .filter(({ type }) => type === 'chat')
+      .map((model) => [model.id, model]),
+  );
 }
 
 function figures({ cost: { tiers = [], ...cost }, contextWindow, maxTokens }: Theirs): PiModel {
-  return { ...cost, context: contextWindow, maxOutput: maxTokens, ...(tiers.length > 0 && { tiers: tiers.map(({ inputTokensAbove, ...prices }) => ({ above: inputTokensAbove, ...prices })) }) };
+  return {
+    ...cost,
+    context: contextWindow,
+    maxOutput: maxTokens,
+    ...(tiers.length > 0 && { tiers: tiers.map(({ inputTokensAbove, ...prices }) => ({ above: inputTokensAbove, ...prices })) }),
+  };
 }

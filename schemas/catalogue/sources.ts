@@ -40,7 +40,10 @@ interface Overrides {
   readonly as_of: string;
   /** The version of pi-ai that `pi-ai.json` is of. */
   readonly pi_ai: string;
-  /** Our providers with their names in the sources. A source that does not know the provider is absent. `host`: its limits of an answer are its own, not the model's. */
+  /**
+   * Our providers with their names in the sources. A source that does not know the
+   * provider is absent. `host`: its limits of an answer are its own, not the model's.
+   */
   readonly providers: Readonly<Record<string, { readonly prices?: string; readonly pi?: string; readonly host?: true }>>;
   /** Tokenizers by globs of ids. The first that fits counts. */
   readonly tokenizers: readonly { readonly is: string; readonly ids: readonly string[] }[];
@@ -89,7 +92,8 @@ export const decimal = (price: number, units: number): string => (price / units)
 /** What genai-prices says of this model. Null: it does not know it. */
 function fromGenaiPrices(providerId: string, externalId: string): Figures | null {
   const theirs = overrides.providers[providerId]?.prices;
-  const found = theirs === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: theirs, timestamp: new Date(overrides.as_of) });
+  const found =
+    theirs === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: theirs, timestamp: new Date(overrides.as_of) });
   if (found === null) return null;
   const { context_window: context } = found.model;
   return { pricing: pricesOf(found.model_price), ...(context !== undefined && { context_length: context }) };
@@ -149,7 +153,9 @@ export function figuresOf(id: string, providerId: string, externalId: string): F
 /** Some prices of long prompts only pi-ai knows. They are taken where both have the same price of a short one. */
 function withTiersOf(pi: Figures | null, figures: Figures | null): Figures | null {
   const [{ tiers, prompt } = {}, known = {}] = [pi?.pricing, figures?.pricing].map((prices) => (typeof prices === 'object' ? prices : {}));
-  return tiers === undefined || known.tiers !== undefined || known.prompt !== prompt ? figures : { ...figures, pricing: { ...known, tiers } };
+  return tiers === undefined || known.tiers !== undefined || known.prompt !== prompt
+    ? figures
+    : { ...figures, pricing: { ...known, tiers } };
 }
 
 function withPrices(figures: Figures, said: Figures['pricing']): Figures {
@@ -158,4 +164,5 @@ function withPrices(figures: Figures, said: Figures['pricing']): Figures {
 }
 
 /** What the overrides say of a model wherever it is served. */
-export const saidOf = (id: string): ModelFigures & Dates => Object.assign({}, ...overrides.overrides.map(({ models }) => models[id] ?? {})) as ModelFigures & Dates;
+export const saidOf = (id: string): ModelFigures & Dates =>
+  Object.assign({}, ...overrides.overrides.map(({ models }) => models[id] ?? {})) as ModelFigures & Dates;

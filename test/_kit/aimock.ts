@@ -65,11 +65,31 @@ const efforts = ['low', 'medium', 'high'];
 
 /** A model for each protocol, with its name. Each one thinks, and its provider really has it. */
 const served = {
-  'openai-chat': { provider: { dialect: 'fireworks' }, path: '/v1', mapping: { externalId: 'accounts/fireworks/models/deepseek-v4-pro', reasoning: { efforts } } },
-  'openai-responses': { provider: { dialect: 'openai' }, path: '/v1', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts } } },
-  anthropic: { provider: { dialect: 'anthropic' }, path: '/v1', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
-  gemini: { provider: { dialect: 'gemini' }, path: '/v1beta', mapping: { externalId: 'gemini-2.5-flash', reasoning: { max_tokens: true } } },
-  bedrock: { provider: { dialect: 'bedrock', region: 'eu-west-1' }, path: '', mapping: { externalId: 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0', reasoning: { max_tokens: true } } },
+  'openai-chat': {
+    provider: { dialect: 'fireworks' },
+    path: '/v1',
+    mapping: { externalId: 'accounts/fireworks/models/deepseek-v4-pro', reasoning: { efforts } },
+  },
+  'openai-responses': {
+    provider: { dialect: 'openai' },
+    path: '/v1',
+    mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts } },
+  },
+  anthropic: {
+    provider: { dialect: 'anthropic' },
+    path: '/v1',
+    mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } },
+  },
+  gemini: {
+    provider: { dialect: 'gemini' },
+    path: '/v1beta',
+    mapping: { externalId: 'gemini-2.5-flash', reasoning: { max_tokens: true } },
+  },
+  bedrock: {
+    provider: { dialect: 'bedrock', region: 'eu-west-1' },
+    path: '',
+    mapping: { externalId: 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0', reasoning: { max_tokens: true } },
+  },
   azure: { provider: { dialect: 'azure' }, path: '/openai/v1', mapping: { externalId: 'gpt-5-mini', reasoning: { efforts } } },
 } as const;
 
@@ -84,8 +104,14 @@ export interface ProtocolConfig {
 
 /** A gateway in front of aimock, with a model and a provider for each of these protocols. */
 export const protocolConfig = (url: string, names: readonly Protocol[] = protocols): ProtocolConfig => ({
-  providers: Object.fromEntries(names.map((name) => [name, { ...served[name].provider, base_url: url + served[name].path, api_key: `key-for-${name}` }])),
-  models: names.map((name) => ({ id: name, pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: name, ...able, ...served[name].mapping }] })),
+  providers: Object.fromEntries(
+    names.map((name) => [name, { ...served[name].provider, base_url: url + served[name].path, api_key: `key-for-${name}` }]),
+  ),
+  models: names.map((name) => ({
+    id: name,
+    pricing: { prompt: '0.000001', completion: '0.000002' },
+    providers: [{ providerId: name, ...able, ...served[name].mapping }],
+  })),
 });
 
 /** The same counts with the field names of each protocol. */

@@ -39,12 +39,15 @@ export function clientOf(url: string): Client {
 /** Reads from the socket only as much as the test reads. */
 function streamOf(body: Readable): ReadableStream<Uint8Array> {
   const parts = body.on('error', () => {})[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = (await parts.next()) as IteratorResult<Uint8Array>;
-      if (done === true) controller.close();
-      else controller.enqueue(value);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = (await parts.next()) as IteratorResult<Uint8Array>;
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void body.destroy(),
     },
-    cancel: () => void body.destroy(),
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
 }

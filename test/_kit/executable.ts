@@ -55,9 +55,25 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
 export const underShell: readonly string[] = ['sh', '-c', '"$@"; exec "$1" -e "process.stdin.resume()"', 'sh'];
 
 /** Starts the executable and does not wait. `ended` gives its exit code; null: a signal ended it. */
-export function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
-  const [program = '', ...words] = [...by, node, '--import', pathToFileURL(join(root, 'core/compile-cache.mjs')).href, '--import', endsWithParent, main, ...args];
-  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe', ...descriptors] }) as ChildProcessWithoutNullStreams;
+export function launch(
+  args: readonly string[],
+  { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place,
+): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
+  const [program = '', ...words] = [
+    ...by,
+    node,
+    '--import',
+    pathToFileURL(join(root, 'core/compile-cache.mjs')).href,
+    '--import',
+    endsWithParent,
+    main,
+    ...args,
+  ];
+  const child = spawn(program, words, {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env },
+    stdio: ['pipe', 'pipe', 'pipe', ...descriptors],
+  }) as ChildProcessWithoutNullStreams;
   child.once('close', closeAtEndOfFile({ close: () => child.kill('SIGKILL') }));
   let stdout = '';
   let stderr = '';
@@ -79,7 +95,11 @@ export interface Running {
 }
 
 /** Starts the executable on a free port; resolves when it prints that it listens. `folder`: the folder of the config; absent: a new one. */
-export async function start(config: object | string, env: Record<string, string> = {}, { folder: given, ...place }: { folder?: string } & Pick<Place, 'main' | 'by' | 'descriptors'> = {}): Promise<Running> {
+export async function start(
+  config: object | string,
+  env: Record<string, string> = {},
+  { folder: given, ...place }: { folder?: string } & Pick<Place, 'main' | 'by' | 'descriptors'> = {},
+): Promise<Running> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
   const file = join(folder, 'gateway.config.yaml');
   const write = (next: object | string): void => writeFileSync(file, typeof next === 'string' ? next : JSON.stringify(next, null, 2));

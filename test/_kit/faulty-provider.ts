@@ -44,14 +44,20 @@ const answer: Fault = ({ calls, isStream, response }) => {
   response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' }).end(isStream ? stream : plain);
 };
 
-const refuse = (status: number, headers: Record<string, string> = {}): Fault => ({ response }) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":{"message":"no"}}');
+const refuse =
+  (status: number, headers: Record<string, string> = {}): Fault =>
+  ({ response }) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":{"message":"no"}}');
 
 const failures: readonly Fault[] = [
   refuse(500),
   refuse(503),
   ({ response }) => void response.socket?.resetAndDestroy(),
   ({ response, isStream }) => {
-    response.writeHead(200, isStream ? { 'content-type': 'text/event-stream' } : { 'content-type': 'application/json', 'content-length': plain.length });
+    response.writeHead(
+      200,
+      isStream ? { 'content-type': 'text/event-stream' } : { 'content-type': 'application/json', 'content-length': plain.length },
+    );
     response.write(isStream ? ': thinking\n\n' : plain.slice(0, 20), () => response.socket?.resetAndDestroy());
   },
 ];
@@ -70,7 +76,7 @@ function randomOf(seed: number): () => number {
 function failing(percent: number, seed: number): Fault {
   const random = randomOf(seed);
   let failed = 0;
-  return (call) => (random() * 100 < percent ? failures[failed++ % failures.length] as Fault : answer)(call);
+  return (call) => (random() * 100 < percent ? (failures[failed++ % failures.length] as Fault) : answer)(call);
 }
 
 /** Windows of a fixed length, which begin with the first call of a key. */
@@ -129,7 +135,12 @@ export async function startFaultyProvider(): Promise<FaultyProvider> {
 
 /** The providers of a config: their names, which are also their ids, and the fault of each. */
 export const faultyProviders = (url: string, faults: Readonly<Record<string, string>>, more: object = {}): Record<string, object> =>
-  Object.fromEntries(Object.entries(faults).map(([name, fault]) => [name, { dialect: 'openai-chat', base_url: `${url}/${name}/${fault}/v1`, api_key: `key-of-${name}`, ...more }]));
+  Object.fromEntries(
+    Object.entries(faults).map(([name, fault]) => [
+      name,
+      { dialect: 'openai-chat', base_url: `${url}/${name}/${fault}/v1`, api_key: `key-of-${name}`, ...more },
+    ]),
+  );
 
 if (import.meta.main) {
   const { url } = await startFaultyProvider();

@@ -22,7 +22,10 @@ export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.me
 const isShipped: ReadonlySet<string> = new Set(shippedPlugins);
 const shipped = new Map<string, Promise<AnyPlugin>>();
 
-/** Loads each shipped plugin once. cost: the loader looks for its file again each time, a quarter of the CPU of a gateway's start in vitest */
+/**
+ * Loads each shipped plugin once.
+ * cost: the loader looks for its file again each time, a quarter of the CPU of a gateway's start in vitest
+ */
 function loadOnce(name: string, folder: string): Promise<AnyPlugin> {
   if (!isShipped.has(name)) return loadPlugin(name, folder);
   const loaded = shipped.get(name) ?? loadPlugin(name, folder);
@@ -30,8 +33,13 @@ function loadOnce(name: string, folder: string): Promise<AnyPlugin> {
   return loaded;
 }
 
-/** All shipped plugins, except the console and the journal, which would write into the test's output and onto the disk, and the dashboard, which has nothing to show without the journal. */
-export const quietPlugins: readonly string[] = shippedPlugins.filter((name) => !['log/console', 'log/journal', 'endpoints/dashboard'].includes(name));
+/**
+ * All shipped plugins, except the console and the journal, which would write into the test's
+ * output and onto the disk, and the dashboard, which has nothing to show without the journal.
+ */
+export const quietPlugins: readonly string[] = shippedPlugins.filter(
+  (name) => !['log/console', 'log/journal', 'endpoints/dashboard'].includes(name),
+);
 
 export interface TestGateway {
   readonly gateway: RunningGateway;
@@ -70,7 +78,15 @@ export interface Setup {
 /** The folder of `from`: that of a file address, or a path; absent: the current folder. */
 export const folderOf = (from: string = process.cwd()): string => (from.startsWith('file:') ? dirname(fileURLToPath(from)) : from);
 
-export async function testGateway({ config, env = {}, plugins = [], use = [], from, clock, states = new States() }: Setup): Promise<TestGateway> {
+export async function testGateway({
+  config,
+  env = {},
+  plugins = [],
+  use = [],
+  from,
+  clock,
+  states = new States(),
+}: Setup): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify({ plugins: [...quietPlugins, ...use], ...config }, null, 2));
@@ -80,9 +96,20 @@ export async function testGateway({ config, env = {}, plugins = [], use = [], fr
 
   const records: RequestRecord[] = [];
   const lines: string[] = [];
-  const recorder: AnyPlugin = { name: 'test/recorder', summary: 'keeps the records', schema: {}, apply: ({ hooks }) => hooks.log.tap('test/recorder', (record) => void records.push(record)) };
+  const recorder: AnyPlugin = {
+    name: 'test/recorder',
+    summary: 'keeps the records',
+    schema: {},
+    apply: ({ hooks }) => hooks.log.tap('test/recorder', (record) => void records.push(record)),
+  };
   const own: LoadedPlugin[] = [...plugins, recorder].map((plugin) => ({ plugin, options: {} }));
-  const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, ...own], write: (line) => void lines.push(line), states, ...(clock && { clock }) });
+  const gateway = await startGateway({
+    config: loaded.config,
+    plugins: [...loaded.plugins, ...own],
+    write: (line) => void lines.push(line),
+    states,
+    ...(clock && { clock }),
+  });
 
   const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: loaded.config.server.limits, service: () => gateway });
   const client = clientOf(url);
@@ -96,7 +123,12 @@ export async function testGateway({ config, env = {}, plugins = [], use = [], fr
   const hasClosed = closeAtEndOfFile({ close });
   const post: TestGateway['post'] = async (body, { headers = {}, signal, path = '/v1/chat/completions' } = {}) => {
     const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-    return await ask(path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text, ...(signal && { signal }) });
+    return await ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: text,
+      ...(signal && { signal }),
+    });
   };
   return {
     gateway,
@@ -119,8 +151,17 @@ export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Re
   providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'up-key', trains_on_data: false } },
   models: [
     { id: 'plain', pricing: prices, providers: [{ providerId: 'up', externalId: 'plain-1', ...able }] },
-    { id: 'thinker', aliases: ['thinker-2025'], pricing: prices, providers: [{ providerId: 'up', externalId: 'thinker-1', ...able, reasoning: true }] },
-    { id: 'budgeted', pricing: prices, providers: [{ providerId: 'up', externalId: 'budgeted-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: true } }] },
+    {
+      id: 'thinker',
+      aliases: ['thinker-2025'],
+      pricing: prices,
+      providers: [{ providerId: 'up', externalId: 'thinker-1', ...able, reasoning: true }],
+    },
+    {
+      id: 'budgeted',
+      pricing: prices,
+      providers: [{ providerId: 'up', externalId: 'budgeted-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: true } }],
+    },
   ],
   routing: { default: { retry: { same_target: 0 } } },
   ...more,
@@ -128,20 +169,33 @@ export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Re
 
 /** Two upstreams behind the model `plain`, tried in this order. */
 export const twoUpstreams = (first: string, second: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  providers: { one: { dialect: 'openai-chat', base_url: first, api_key: 'k1' }, two: { dialect: 'openai-chat', base_url: second, api_key: 'k2' } },
-  models: [{ id: 'plain', pricing: prices, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', ...able })) }],
+  providers: {
+    one: { dialect: 'openai-chat', base_url: first, api_key: 'k1' },
+    two: { dialect: 'openai-chat', base_url: second, api_key: 'k2' },
+  },
+  models: [
+    { id: 'plain', pricing: prices, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', ...able })) },
+  ],
   // each target is asked once: retries have their own tests
   routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   ...more,
 });
 
 /** A streamed reply, read to its end. */
-export async function readEvents(response: Response): Promise<{ events: any[]; done: boolean; text: string; reasoning: string; comments: number }> {
+export async function readEvents(
+  response: Response,
+): Promise<{ events: any[]; done: boolean; text: string; reasoning: string; comments: number }> {
   const raw = await response.text();
   const lines = raw.split('\n\n').filter((line) => line !== '');
   const data = lines.filter((line) => line.startsWith('data: ')).map((line) => line.slice(6));
   const events = data.filter((line) => line !== '[DONE]').map((line) => JSON.parse(line));
   const deltas = events.flatMap(({ choices = [] }) => choices.map(({ delta }: any) => delta));
   const joined = (field: string): string => deltas.map((delta) => delta[field] ?? '').join('');
-  return { events, done: data.at(-1) === '[DONE]', text: joined('content'), reasoning: joined('reasoning'), comments: lines.filter((line) => line.startsWith(':')).length };
+  return {
+    events,
+    done: data.at(-1) === '[DONE]',
+    text: joined('content'),
+    reasoning: joined('reasoning'),
+    comments: lines.filter((line) => line.startsWith(':')).length,
+  };
 }

@@ -1,4 +1,7 @@
-/** Servers that tests have opened and not closed yet. A test that fails or times out may close nothing, so they are closed at the end of its file. */
+/**
+ * Servers that tests have opened and not closed yet. A test that fails or
+ * times out may close nothing, so they are closed at the end of its file.
+ */
 export interface Closable {
   close(): unknown;
 }

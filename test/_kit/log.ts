@@ -20,20 +20,69 @@ export interface MemoryLog extends LogReader {
   readonly watchers: number;
 }
 
-const usage: RequestRecord['usage'] = { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, totalTokens: 15 };
+const usage: RequestRecord['usage'] = {
+  promptTokens: 10,
+  completionTokens: 5,
+  reasoningTokens: 2,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  totalTokens: 15,
+};
 
 /** A version 7 UUID of this time. */
 export const idAt = (ms: number): string => {
-  const hex = ms.toString(16).padStart(12, '0') + '7' + randomBytes(10).toString('hex').slice(0, 3) + '8' + randomBytes(10).toString('hex').slice(0, 15);
+  const hex =
+    ms.toString(16).padStart(12, '0') +
+    '7' +
+    randomBytes(10).toString('hex').slice(0, 3) +
+    '8' +
+    randomBytes(10).toString('hex').slice(0, 15);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 };
 
 export const aRecord = (more: Partial<LoggedDetail> = {}): LoggedDetail => {
   const createdAt = more.createdAt ?? new Date().toISOString();
   return {
-    id: idAt(Date.parse(createdAt)), clientRequestId: null, userAgent: null, clientAddress: null, createdAt, method: 'POST', path: '/v1/chat/completions', requestedModel: 'plain', model: 'plain', provider: 'up', key: null,
-    stream: false, status: 200, outcome: 'answered', finishReason: 'completed', nativeFinishReason: 'stop', durationMs: 100, timeToFirstTokenMs: null, tokensPerSecond: null, usage, usageEstimated: false, cost: '0.00002', costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null, door: 'chat', promptStart: null,
-    metadata: {}, attempts: [], ruledOut: [], adjustments: [], error: null, configHash: 'abc', timings: {}, fields: {}, request: { messages: [] }, response: { choices: [] }, reasoningContent: null, ...more,
+    id: idAt(Date.parse(createdAt)),
+    clientRequestId: null,
+    userAgent: null,
+    clientAddress: null,
+    createdAt,
+    method: 'POST',
+    path: '/v1/chat/completions',
+    requestedModel: 'plain',
+    model: 'plain',
+    provider: 'up',
+    key: null,
+    stream: false,
+    status: 200,
+    outcome: 'answered',
+    finishReason: 'completed',
+    nativeFinishReason: 'stop',
+    durationMs: 100,
+    timeToFirstTokenMs: null,
+    tokensPerSecond: null,
+    usage,
+    usageEstimated: false,
+    cost: '0.00002',
+    costIsUpperBound: false,
+    providerCost: null,
+    usageDetails: null,
+    prices: null,
+    door: 'chat',
+    promptStart: null,
+    metadata: {},
+    attempts: [],
+    ruledOut: [],
+    adjustments: [],
+    error: null,
+    configHash: 'abc',
+    timings: {},
+    fields: {},
+    request: { messages: [] },
+    response: { choices: [] },
+    reasoningContent: null,
+    ...more,
   };
 };
 
@@ -45,21 +94,38 @@ function sums(value: string | null, records: readonly LoggedRequest[]): StatsRow
   const sum = (read: (record: LoggedRequest) => number | null): number => records.reduce((total, record) => total + (read(record) ?? 0), 0);
   const costs = records.flatMap(({ cost }) => (cost === null ? [] : [parseDollars(cost) ?? 0n]));
   const percentile = (share: number, read: (record: LoggedRequest) => number | null): number | null => {
-    const all = records.map(read).filter((one) => one !== null).sort((a, b) => a - b);
+    const all = records
+      .map(read)
+      .filter((one) => one !== null)
+      .sort((a, b) => a - b);
     return all[Math.max(0, Math.ceil(share * all.length) - 1)] ?? null;
   };
   return {
-    value, requests: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length, rescued: records.filter(isRescued).length,
-    promptTokens: sum((one) => one.usage.promptTokens), completionTokens: sum((one) => one.usage.completionTokens), reasoningTokens: sum((one) => one.usage.reasoningTokens), cachedTokens: sum((one) => one.usage.cachedTokens),
-    cost: costs.length === 0 ? null : formatDollars(costs.reduce((a, b) => a + b, 0n)), unpriced: records.length - costs.length, estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
+    value,
+    requests: records.length,
+    errors: records.filter(({ outcome }) => outcome !== 'answered').length,
+    rescued: records.filter(isRescued).length,
+    promptTokens: sum((one) => one.usage.promptTokens),
+    completionTokens: sum((one) => one.usage.completionTokens),
+    reasoningTokens: sum((one) => one.usage.reasoningTokens),
+    cachedTokens: sum((one) => one.usage.cachedTokens),
+    cost: costs.length === 0 ? null : formatDollars(costs.reduce((a, b) => a + b, 0n)),
+    unpriced: records.length - costs.length,
+    estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
     tokensPerSecond: null,
-    latencyP50Ms: percentile(0.5, (one) => one.durationMs), latencyP95Ms: percentile(0.95, (one) => one.durationMs), latencyP99Ms: percentile(0.99, (one) => one.durationMs),
-    timeToFirstTokenP50Ms: percentile(0.5, (one) => one.timeToFirstTokenMs), timeToFirstTokenP95Ms: percentile(0.95, (one) => one.timeToFirstTokenMs),
+    latencyP50Ms: percentile(0.5, (one) => one.durationMs),
+    latencyP95Ms: percentile(0.95, (one) => one.durationMs),
+    latencyP99Ms: percentile(0.99, (one) => one.durationMs),
+    timeToFirstTokenP50Ms: percentile(0.5, (one) => one.timeToFirstTokenMs),
+    timeToFirstTokenP95Ms: percentile(0.95, (one) => one.timeToFirstTokenMs),
   };
 }
 
 const grouped = (records: readonly LoggedDetail[], by: string | null): StatsRow[] =>
-  Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => sums(value, group)).sort((a, b) => b.requests - a.requests);
+  Array.from(
+    Map.groupBy(records, (record) => valueOf(record, by)),
+    ([value, group]) => sums(value, group),
+  ).sort((a, b) => b.requests - a.requests);
 
 export function memoryLog(): MemoryLog {
   const kept: LoggedDetail[] = [];
@@ -69,7 +135,9 @@ export function memoryLog(): MemoryLog {
   const found = async (query: LogQuery): Promise<LoggedDetail[]> => {
     if (fault !== null) throw fault;
     const text = query.text;
-    const chosen = kept.filter((record) => selects(query, record) && (text === null || JSON.stringify([record.request, record.response]).includes(text)));
+    const chosen = kept.filter(
+      (record) => selects(query, record) && (text === null || JSON.stringify([record.request, record.response]).includes(text)),
+    );
     return chosen.sort((a, b) => (a.id < b.id ? 1 : -1));
   };
   const page = async (query: LogQuery, { limit, cursor }: { limit: number; cursor: string | null }) => {
@@ -81,7 +149,9 @@ export function memoryLog(): MemoryLog {
   return {
     pages,
     announce,
-    get watchers() { return listeners.size; },
+    get watchers() {
+      return listeners.size;
+    },
     add(more) {
       const record = aRecord(more);
       kept.push(record);
@@ -111,21 +181,44 @@ export function memoryLog(): MemoryLog {
     async series(query, { bucketMs, by = null }) {
       const all = await found(query);
       const buckets = Map.groupBy(all, ({ createdAt }) => Math.floor(Date.parse(createdAt) / bucketMs) * bucketMs);
-      return { points: [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row }))), total: sums(null, all) };
+      return {
+        points: [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row }))),
+        total: sums(null, all),
+      };
     },
     faults: async () => [],
     async facets(query) {
       const records = await found(query);
-      const keys = records.flatMap(({ metadata, fields }) => [...Object.keys(metadata).map((key) => keyedName({ part: 'metadata', key })), ...Object.keys(fields).map((key) => keyedName({ part: 'fields', key }))]);
-      const counts = (by: string) => Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => ({ value, count: group.length })).filter(({ value }) => value !== null);
-      return Object.fromEntries([...facetFields.map(({ filter }) => filter.name), ...keys].map((name) => [name, counts(name)])) as LogFacets;
+      const keys = records.flatMap(({ metadata, fields }) => [
+        ...Object.keys(metadata).map((key) => keyedName({ part: 'metadata', key })),
+        ...Object.keys(fields).map((key) => keyedName({ part: 'fields', key })),
+      ]);
+      const counts = (by: string) =>
+        Array.from(
+          Map.groupBy(records, (record) => valueOf(record, by)),
+          ([value, group]) => ({ value, count: group.length }),
+        ).filter(({ value }) => value !== null);
+      return Object.fromEntries(
+        [...facetFields.map(({ filter }) => filter.name), ...keys].map((name) => [name, counts(name)]),
+      ) as LogFacets;
     },
     async metadataKeys(query) {
       const names = (await found(query)).flatMap(({ metadata }) => Object.keys(metadata));
       return [...Map.groupBy(names, (name) => name)].sort(([, a], [, b]) => b.length - a.length).map(([name]) => name);
     },
     catchUp: async () => void (await found({ from: null, to: null, conditions: [], text: null })),
-    status: async () => ({ connected: true, error: null, waitingBytes: 0, waitingRecords: 0, dropped: 0, bodiesDropped: 0, deadLettered: 0, lastDrainAt: null, retentionDays: 30, bodies: true }),
+    status: async () => ({
+      connected: true,
+      error: null,
+      waitingBytes: 0,
+      waitingRecords: 0,
+      dropped: 0,
+      bodiesDropped: 0,
+      deadLettered: 0,
+      lastDrainAt: null,
+      retentionDays: 30,
+      bodies: true,
+    }),
     onRecord(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -134,4 +227,9 @@ export function memoryLog(): MemoryLog {
 }
 
 /** The plugin that keeps this log. */
-export const keeping = (reader: LogReader): AnyPlugin => ({ name: 'test/log', summary: 'keeps the log of a test', schema: {}, apply: ({ log }) => log.provide(reader) });
+export const keeping = (reader: LogReader): AnyPlugin => ({
+  name: 'test/log',
+  summary: 'keeps the log of a test',
+  schema: {},
+  apply: ({ log }) => log.provide(reader),
+});

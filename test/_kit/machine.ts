@@ -14,10 +14,18 @@ interface Need {
 }
 
 const needs: readonly Need[] = [
-  { name: 'Redis (package redis-server)', trace: /\bstart(?:Redis|Cluster)\b/, ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server') },
+  {
+    name: 'Redis (package redis-server)',
+    trace: /\bstart(?:Redis|Cluster)\b/,
+    ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server'),
+  },
   { name: 'PostgreSQL (package postgresql)', trace: /\bstartPostgres\b/, ensure: ensurePostgres },
   { name: 'a browser (package chromium-headless-shell)', trace: /\/browser\.ts'/, ensure: () => void ensureBrowser() },
-  { name: 'certificates (package openssl)', trace: /_kit\/certificate\.ts/, ensure: () => void ensureProgram(['/usr/bin/openssl'], 'openssl') },
+  {
+    name: 'certificates (package openssl)',
+    trace: /_kit\/certificate\.ts/,
+    ensure: () => void ensureProgram(['/usr/bin/openssl'], 'openssl'),
+  },
   { name: 'the right to mount a small disk (root)', trace: /\bmountSmallDisk\b/, ensure: tryMount },
 ];
 

@@ -12,7 +12,9 @@ import { pause } from './upstream.ts';
 export async function freePort(): Promise<number> {
   const port = 10_000 + Math.floor(Math.random() * 20_000);
   const isFree = await new Promise((resolve) => {
-    const probe = createServer().once('error', () => resolve(false)).listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    const probe = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
   return isFree === true ? port : await freePort();
 }
@@ -29,8 +31,12 @@ export function ensureProgram(paths: readonly string[], debianPackage: string): 
   return installed;
 }
 
-/** Returns the path of a headless browser, and installs it where it is missing. Full chromium works too, and takes a fifth more CPU for a page. */
-export const ensureBrowser = (): string => ensureProgram(['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'], 'chromium-headless-shell');
+/**
+ * Returns the path of a headless browser, and installs it where it is
+ * missing. Full chromium works too, and takes a fifth more CPU for a page.
+ */
+export const ensureBrowser = (): string =>
+  ensureProgram(['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'], 'chromium-headless-shell');
 
 export interface RedisServer {
   readonly url: string;
@@ -55,7 +61,12 @@ export async function startRedis(at?: number, { words = [], sentinelOf }: RedisS
   const port = at ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
   const file = join(folder, 'sentinel.conf');
-  if (sentinelOf !== undefined) writeFileSync(file, `sentinel monitor main 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n`);
+  if (sentinelOf !== undefined) {
+    writeFileSync(
+      file,
+      `sentinel monitor main 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n`,
+    );
+  }
   const kind = sentinelOf !== undefined ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
   const child = spawn(program, [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -71,13 +82,14 @@ export async function startRedis(at?: number, { words = [], sentinelOf }: RedisS
     url: `redis://127.0.0.1:${port}`,
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
-    flush: () => new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.write('FLUSHALL\r\n'));
-      socket.once('data', () => {
-        socket.destroy();
-        resolve();
-      });
-    }),
+    flush: () =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write('FLUSHALL\r\n'));
+        socket.once('data', () => {
+          socket.destroy();
+          resolve();
+        });
+      }),
     stop,
   };
 }
@@ -92,7 +104,8 @@ export async function startCluster(): Promise<RedisCluster> {
   const places = await Promise.all(Array.from({ length: 6 }, async () => ({ port: await freePort(), bus: await freePort() })));
   const words = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
   const nodes = await Promise.all(places.map(({ port, bus }) => startRedis(port, { words: [...words, '--cluster-port', String(bus)] })));
-  const ask = (port: number, ...command: readonly string[]): string => execFileSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8' });
+  const ask = (port: number, ...command: readonly string[]): string =>
+    execFileSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8' });
   ask(0, '--cluster', 'create', ...places.map(({ port, bus }) => `127.0.0.1:${port}@${bus}`), '--cluster-replicas', '1', '--cluster-yes');
   while (!places.every(({ port }) => ask(port, 'cluster', 'info').includes('cluster_state:ok'))) await pause(50);
   while (ask(places[0]?.port ?? 0, 'cluster', 'nodes').match(/\bslave\b/g)?.length !== 3) await pause(50);
@@ -152,18 +165,39 @@ export async function startPostgres(): Promise<PostgresServer> {
   const programs = postgresPrograms();
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
-  const asUser = process.getuid?.() === 0 ? { uid: Number(execFileSync('id', ['-u', 'postgres'])), gid: Number(execFileSync('id', ['-g', 'postgres'])) } : {};
+  const asUser =
+    process.getuid?.() === 0
+      ? { uid: Number(execFileSync('id', ['-u', 'postgres'])), gid: Number(execFileSync('id', ['-g', 'postgres'])) }
+      : {};
   if (asUser.uid !== undefined) chownSync(folder, asUser.uid, asUser.gid);
   const files = join(folder, 'data');
-  makeCluster(files, (into) => execFileSync(join(programs, 'initdb'), ['-D', into, '-U', 'gateway', '-A', 'trust', '--no-sync', '-E', 'UTF8'], { ...asUser, cwd: folder, stdio: 'ignore' }));
+  makeCluster(files, (into) =>
+    execFileSync(join(programs, 'initdb'), ['-D', into, '-U', 'gateway', '-A', 'trust', '--no-sync', '-E', 'UTF8'], {
+      ...asUser,
+      cwd: folder,
+      stdio: 'ignore',
+    }),
+  );
   // mmap: shared memory in a file of the cluster. Otherwise each killed cluster would leave 1 MB of shared memory on the machine
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'shared_buffers=256MB', 'max_wal_size=2GB', 'dynamic_shared_memory_type=mmap'];
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    'shared_buffers=256MB',
+    'max_wal_size=2GB',
+    'dynamic_shared_memory_type=mmap',
+  ];
   let child: ChildProcess | null = null;
   let ended: Promise<void> = Promise.resolve();
   let databases = 0;
 
   const start = async (): Promise<void> => {
-    const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], { ...asUser, cwd: folder, stdio: 'ignore', detached: true });
+    const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], {
+      ...asUser,
+      cwd: folder,
+      stdio: 'ignore',
+      detached: true,
+    });
     child = started;
     ended = new Promise((resolve) => started.once('exit', () => resolve()));
     while (started.exitCode === null) {
@@ -197,7 +231,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const isStopped = closeAtEndOfFile({ close: stop });
   await start();
   const url = `postgres://gateway@127.0.0.1:${port}/postgres`;
-  const psql = (address: string, sql: string): string => execFileSync(join(programs, 'psql'), [address, '-Atqc', sql], { encoding: 'utf8' }).trim();
+  const psql = (address: string, sql: string): string =>
+    execFileSync(join(programs, 'psql'), [address, '-Atqc', sql], { encoding: 'utf8' }).trim();
   return {
     url,
     port,
@@ -225,7 +260,11 @@ function send(name: NodeJS.Signals, pid: number): void {
 }
 
 /** What `ps` says of processes, a line for each; it ends with 1 where there are none. */
-const processes = (...words: readonly string[]): readonly string[] => spawnSync('ps', ['-o', ...words], { encoding: 'utf8' }).stdout.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+const processes = (...words: readonly string[]): readonly string[] =>
+  spawnSync('ps', ['-o', ...words], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 /** The files of an empty cluster. cost: initdb takes 1.7 s of CPU, and a copy of its files takes 0.1 s. */
 function makeCluster(files: string, init: (into: string) => void): void {

@@ -29,7 +29,10 @@ function spacious(): string {
   }
 }
 
-/** Prints a line for each thing that the tests need and this machine lacks, and makes a folder for the files of one run. Returns the function that deletes the folder. */
+/**
+ * Prints a line for each thing that the tests need and this machine lacks, and makes
+ * a folder for the files of one run. Returns the function that deletes the folder.
+ */
 export default function setup(project: TestProject): () => void {
   for (const lack of project.getProvidedContext().lacks) project.vitest.logger.warn(`SKIPPED: ${lackText(lack)}`);
   const folder = mkdtempSync(join(spacious(), 'gateway-tests-'));

@@ -11,7 +11,8 @@ export interface SmallDisk {
 
 /** @param size `64k` */
 export function mountSmallDisk(folder: string, size: string): SmallDisk {
-  const mount = (options: string): void => void execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const mount = (options: string): void =>
+    void execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: ['ignore', 'ignore', 'pipe'] });
   mount(`size=${size}`);
   const unmount = (): void => {
     isUnmounted();

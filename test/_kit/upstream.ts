@@ -41,7 +41,14 @@ export async function startUpstream(...first: Step[]): Promise<ScriptedUpstream>
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const text = Buffer.concat(parts).toString('utf8');
-      const one: Asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, text, json: text.startsWith('{') ? JSON.parse(text) : {}, closed };
+      const one: Asked = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        headers: request.headers,
+        text,
+        json: text.startsWith('{') ? JSON.parse(text) : {},
+        closed,
+      };
       asked.push(one);
       const step = steps[Math.min(at++, steps.length - 1)];
       if (step === undefined) response.writeHead(404).end();
@@ -64,21 +71,28 @@ export async function startUpstream(...first: Step[]): Promise<ScriptedUpstream>
 }
 
 /** A whole answer. */
-export const answers = (body: unknown, { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {}): Step => (response) => {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
-};
+export const answers =
+  (body: unknown, { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {}): Step =>
+  (response) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+  };
 
 /** A streamed answer: each part is one write. `end`: how the stream ends. */
-export const streams = (parts: readonly (string | Uint8Array)[], { end = 'close', everyMs = 0, type = 'text/event-stream' }: { end?: 'close' | 'reset' | 'hang'; everyMs?: number; type?: string } = {}): Step => async (response) => {
-  response.writeHead(200, { 'content-type': type });
-  for (const part of parts) {
-    response.write(part);
-    await pause(everyMs);
-  }
-  if (end === 'close') response.end();
-  if (end === 'reset') response.socket?.resetAndDestroy();
-};
+export const streams =
+  (
+    parts: readonly (string | Uint8Array)[],
+    { end = 'close', everyMs = 0, type = 'text/event-stream' }: { end?: 'close' | 'reset' | 'hang'; everyMs?: number; type?: string } = {},
+  ): Step =>
+  async (response) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const part of parts) {
+      response.write(part);
+      await pause(everyMs);
+    }
+    if (end === 'close') response.end();
+    if (end === 'reset') response.socket?.resetAndDestroy();
+  };
 
 /** Accepts the request and does not answer. */
 export const hangs: Step = () => {};
@@ -88,7 +102,11 @@ const base = { id: 'up-1', object: 'chat.completion', created: 1_700_000_000, mo
 export const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 /** The body of a plain chat completion. */
-export const completion = (content: string, more: object = {}): object => ({ ...base, choices: [{ index: 0, message: { role: 'assistant', content, ...more }, finish_reason: 'stop' }], usage });
+export const completion = (content: string, more: object = {}): object => ({
+  ...base,
+  choices: [{ index: 0, message: { role: 'assistant', content, ...more }, finish_reason: 'stop' }],
+  usage,
+});
 
 /** One event of a streamed chat completion. */
 export const event = (delta: object, finish: string | null = null): string =>

@@ -31,7 +31,9 @@ function headOf(text: string): Head {
     const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
     if (name === undefined) throw new Unsound(`no header: ${JSON.stringify(line.slice(0, 200))}`);
     const known = headers.get(name.toLowerCase());
-    if (known !== undefined && ['content-length', 'transfer-encoding', 'content-type', 'x-request-id'].includes(name.toLowerCase())) throw new Unsound(`${name} twice`);
+    if (known !== undefined && ['content-length', 'transfer-encoding', 'content-type', 'x-request-id'].includes(name.toLowerCase())) {
+      throw new Unsound(`${name} twice`);
+    }
     headers.set(name.toLowerCase(), known === undefined ? value : `${known}, ${value}`);
   }
   return { status: Number(status), headers };
@@ -40,7 +42,7 @@ function headOf(text: string): Head {
 /** A chunked body, and where it ends; null: it has not ended yet. */
 function chunked(bytes: Buffer, start: number): { body: Buffer; end: number } | null {
   const parts: Buffer[] = [];
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     const line = bytes.indexOf('\r\n', at);
     if (line < 0) return null;
     const size = bytes.toString('latin1', at, line);
@@ -54,7 +56,10 @@ function chunked(bytes: Buffer, start: number): { body: Buffer; end: number } | 
   }
 }
 
-function bodyAfter(bytes: Buffer, { start, head: { status, headers }, isHead, isClosed }: { start: number; head: Head; isHead: boolean; isClosed: boolean }): { body: Buffer; end: number } | null {
+function bodyAfter(
+  bytes: Buffer,
+  { start, head: { status, headers }, isHead, isClosed }: { start: number; head: Head; isHead: boolean; isClosed: boolean },
+): { body: Buffer; end: number } | null {
   const [length, coding] = [headers.get('content-length'), headers.get('transfer-encoding')];
   if (length !== undefined && coding !== undefined) throw new Unsound('content-length beside transfer-encoding');
   if (isHead || status < 200 || status === 204 || status === 304) return { body: Buffer.alloc(0), end: start };
@@ -92,7 +97,9 @@ export interface Sent {
   readonly isHead?: boolean;
   /** The address of the client; each address of 127.0.0.0/8 is this machine. */
   readonly from?: string;
-  /** The number of replies after which the client leaves; it leaves an endless stream at its first event. Absent: it leaves after a silence. */
+  /**
+   * The number of replies after which the client leaves; it leaves an endless stream at its first event. Absent: it leaves after a silence.
+   */
   readonly wanted?: number;
   /** The client resets the connection this many milliseconds after the last part. */
   readonly resetMs?: number;
@@ -108,7 +115,13 @@ export async function exchangeBytes(url: string, { parts, isHead = false, from =
   let bytes = Buffer.alloc(0);
   let quiet: NodeJS.Timeout | undefined;
   return await new Promise<Replies>((resolve, reject) => {
-    const late = setTimeout(() => finish(() => { throw new Unsound(`no end after ${patienceMs} ms: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`); }), patienceMs);
+    const late = setTimeout(
+      () =>
+        finish(() => {
+          throw new Unsound(`no end after ${patienceMs} ms: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`);
+        }),
+      patienceMs,
+    );
     const finish = (read: () => Replies): void => {
       clearTimeout(late);
       clearTimeout(quiet);
@@ -128,10 +141,14 @@ export async function exchangeBytes(url: string, { parts, isHead = false, from =
       listen();
       try {
         const { replies } = readReplies(bytes, { isHead });
-        const isEndless = /^HTTP\/1\.1 200[^]*\r\ncontent-type: text\/event-stream[^]*\r\n\r\n[^]*retry:/i.test(bytes.toString('latin1', 0, 2000));
+        const isEndless = /^HTTP\/1\.1 200[^]*\r\ncontent-type: text\/event-stream[^]*\r\n\r\n[^]*retry:/i.test(
+          bytes.toString('latin1', 0, 2000),
+        );
         if (wanted !== undefined && (replies.length >= wanted || isEndless)) finish(() => readReplies(bytes, { isHead }));
       } catch (error) {
-        finish(() => { throw error; });
+        finish(() => {
+          throw error;
+        });
       }
     });
     socket.on('error', () => {});

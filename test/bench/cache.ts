@@ -10,9 +10,13 @@ const connections = 16;
 const requests = 2000;
 
 /** The plugins, with a cache that has room for a few hundred answers, fewer than the requests of a round. */
-const smallCache: readonly (string | object)[] = shippedPlugins.map((use) => (use === 'stream/cache' ? { use, with: { max_bytes: 1_048_576 } } : use));
+const smallCache: readonly (string | object)[] = shippedPlugins.map((use) =>
+  use === 'stream/cache' ? { use, with: { max_bytes: 1_048_576 } } : use,
+);
 
-const withKey = (cache: boolean): Pick<GatewayOptions, 'more'> => ({ more: { keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' }, cache }] } });
+const withKey = (cache: boolean): Pick<GatewayOptions, 'more'> => ({
+  more: { keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' }, cache }] },
+});
 
 export default {
   name: 'cache',
@@ -20,7 +24,12 @@ export default {
   async measure() {
     const { url: upstream, stop } = await startBenchProvider();
     const without = shippedPlugins.filter((name) => name !== 'stream/cache');
-    const options: readonly GatewayOptions[] = [{ upstream, plugins: without }, { upstream, ...withKey(false) }, { upstream, plugins: smallCache, ...withKey(true) }, { upstream, ...withKey(true) }];
+    const options: readonly GatewayOptions[] = [
+      { upstream, plugins: without },
+      { upstream, ...withKey(false) },
+      { upstream, plugins: smallCache, ...withKey(true) },
+      { upstream, ...withKey(true) },
+    ];
     const lines = await Promise.all(options.map(async (one) => lineTo(await startBenchGateway(one), connections)));
     const bodies = Array.from({ length: requests }, (_, seed) => requestFor('plain', { seed }));
     const costs = await compare(lines, { warmUp: 4000, rounds: 9, load: { connections, requests, bodies } });

@@ -1,7 +1,7 @@
 /**
- * Callers in a process of their own, so that their CPU time does not slow down the measuring process: `callers.ts plain 2000 URL` sends 2000
- * requests a second, also when answers are slow; `callers.ts streams 500 URL` keeps 500 streams open. A GET returns what
- * the callers saw since the last GET.
+ * Callers in a process of their own, so that their CPU time does not slow down the measuring process:
+ * `callers.ts plain 2000 URL` sends 2000 requests a second, also when answers are slow; `callers.ts
+ * streams 500 URL` keeps 500 streams open. A GET returns what the callers saw since the last GET.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,7 +44,16 @@ let open = 0;
 function takeSeen(): Seen {
   const { since, times, unsent, errors, firstError } = tally;
   tally = nothing();
-  return { seconds: (tally.since - since) / 1000, served: times.length, unsent, open, errors, firstError, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+  return {
+    seconds: (tally.since - since) / 1000,
+    served: times.length,
+    unsent,
+    open,
+    errors,
+    firstError,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+  };
 }
 
 /** Sends a request and reads its answer; throws unless the answer is complete. */
@@ -52,7 +61,9 @@ async function ask(pool: Pool, body: string, end: string): Promise<void> {
   const answer = await pool.request({ method: 'POST', path, headers, body });
   let last = '';
   for await (const part of answer.body as AsyncIterable<Buffer>) last = part.toString('utf8');
-  if (answer.statusCode !== 200 || !last.endsWith(end)) throw new Error(`status ${answer.statusCode}, the last bytes are ${last.slice(-200)}`);
+  if (answer.statusCode !== 200 || !last.endsWith(end)) {
+    throw new Error(`status ${answer.statusCode}, the last bytes are ${last.slice(-200)}`);
+  }
 }
 
 async function count(request: () => Promise<void>): Promise<void> {
@@ -97,4 +108,6 @@ if (kind === 'plain') sendPlain(url, Number(number));
 else keepStreams(url, Number(number));
 
 const server = createServer((_, response) => response.end(JSON.stringify(takeSeen())));
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`));
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`),
+);

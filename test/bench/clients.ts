@@ -1,6 +1,6 @@
 /**
- * Third-party programs and SDKs, as their users run them, against the real executable: what works. Behind it are providers that answer by a script and
- * refuse state that they did not issue. Only the installation of the clients uses the network.
+ * Third-party programs and SDKs, as their users run them, against the real executable: what works. Behind it are providers
+ * that answer by a script and refuse state that they did not issue. Only the installation of the clients uses the network.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,14 @@ import type { Figure, Subject } from './figures.ts';
 
 const key = 'the-key-of-the-clients';
 
-const models: Readonly<Record<Vendor, { readonly dialect: string; readonly mapping: { readonly externalId: string; readonly [field: string]: unknown } }>> = {
+const models: Readonly<
+  Record<Vendor, { readonly dialect: string; readonly mapping: { readonly externalId: string; readonly [field: string]: unknown } }>
+> = {
   claude: { dialect: 'anthropic', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
-  openai: { dialect: 'openai', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts: ['low', 'medium', 'high'] } } },
+  openai: {
+    dialect: 'openai',
+    mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts: ['low', 'medium', 'high'] } },
+  },
   gemini: { dialect: 'gemini', mapping: { externalId: 'gemini-3-pro-preview', reasoning: { efforts: ['low', 'high'] } } },
   deepseek: { dialect: 'deepseek', mapping: { externalId: 'deepseek-v4-pro', reasoning: { efforts: ['low', 'medium', 'high'] } } },
 };
@@ -34,8 +39,17 @@ async function stageOf(names: readonly Vendor[], script: Script): Promise<Stage>
   const gateway = await start({
     keys: [{ name: 'clients', key }],
     include: [fileURLToPath(new URL('../../config/catalogue/mock.yaml', import.meta.url))],
-    providers: { mock: { dialect: 'mock' }, ...Object.fromEntries(names.map((name, at) => [name, { dialect: models[name].dialect, base_url: vendors[at]!.url, api_key: 'k' }])) },
-    models: names.map((name) => ({ id: `the-${name}`, free: true, context_length: 200_000, max_output_tokens: 64_000, providers: [{ providerId: name, ...able, ...models[name].mapping }] })),
+    providers: {
+      mock: { dialect: 'mock' },
+      ...Object.fromEntries(names.map((name, at) => [name, { dialect: models[name].dialect, base_url: vendors[at]!.url, api_key: 'k' }])),
+    },
+    models: names.map((name) => ({
+      id: `the-${name}`,
+      free: true,
+      context_length: 200_000,
+      max_output_tokens: 64_000,
+      providers: [{ providerId: name, ...able, ...models[name].mapping }],
+    })),
     routing: { default: { retry: { same_target: 0 } } },
   });
   return {
@@ -47,11 +61,19 @@ async function stageOf(names: readonly Vendor[], script: Script): Promise<Stage>
   };
 }
 
-const figureOf = (what: string, fault: string | null, seconds?: number): Figure => ({ what, gateway: fault === null ? (seconds === undefined ? 'works' : `works, ${seconds.toFixed(1)} s`) : fault.replaceAll(/\s+/g, ' '), target: 'works', isMet: fault === null });
+const figureOf = (what: string, fault: string | null, seconds?: number): Figure => ({
+  what,
+  gateway: fault === null ? (seconds === undefined ? 'works' : `works, ${seconds.toFixed(1)} s`) : fault.replaceAll(/\s+/g, ' '),
+  target: 'works',
+  isMet: fault === null,
+});
 const absent = (what: string, needs: string): Figure => ({ what, gateway: `not run: ${needs}` });
 
 async function agentFigures(agent: 'Claude Code' | 'Codex', names: readonly Vendor[]): Promise<Figure[]> {
-  const [command, version, runs] = agent === 'Codex' ? [await commandOf('@openai/codex', versions.codex, 'codex'), versions.codex, runCodex] : [await commandOf('@anthropic-ai/claude-code', versions.claudeCode, 'claude'), versions.claudeCode, runClaudeCode];
+  const [command, version, runs] =
+    agent === 'Codex'
+      ? [await commandOf('@openai/codex', versions.codex, 'codex'), versions.codex, runCodex]
+      : [await commandOf('@anthropic-ai/claude-code', versions.claudeCode, 'claude'), versions.claudeCode, runClaudeCode];
   if (command === null) return [absent(`${agent} ${version}`, 'npm could not install it')];
   const figures: Figure[] = [];
   for (const name of names) {
@@ -65,10 +87,14 @@ async function agentFigures(agent: 'Claude Code' | 'Codex', names: readonly Vend
 }
 
 /** Calls the tool `weather` once. */
-const weather: Script = ({ tools, results }) => (tools.includes('weather') && results.length === 0 ? { name: 'weather', input: { city: 'Rome' } } : null);
+const weather: Script = ({ tools, results }) =>
+  tools.includes('weather') && results.length === 0 ? { name: 'weather', input: { city: 'Rome' } } : null;
 
 function sdkFigures(model: string, { code, stdout, stderr }: Ran): Figure[] {
-  const lines = stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as { name: string; fault: string | null });
+  const lines = stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { name: string; fault: string | null });
   const ended = code === 0 ? [] : [figureOf(`the program, model ${model}`, `ended with ${code}: ${stderr.trim().slice(-300)}`)];
   return [...lines.map(({ name, fault }) => figureOf(`${name}, model ${model}`, fault)), ...ended];
 }
@@ -76,7 +102,9 @@ function sdkFigures(model: string, { code, stdout, stderr }: Ran): Figure[] {
 async function sdksOf(names: readonly Vendor[], words: readonly string[]): Promise<Figure[]> {
   const stage = await stageOf(names, weather);
   const figures: Figure[] = [];
-  for (const name of names) figures.push(...sdkFigures(models[name].mapping.externalId, await run([...words, stage.gateway.url, key, `the-${name}`])));
+  for (const name of names) {
+    figures.push(...sdkFigures(models[name].mapping.externalId, await run([...words, stage.gateway.url, key, `the-${name}`])));
+  }
   await stage.close();
   return figures;
 }
@@ -87,9 +115,14 @@ export default {
   name: 'clients',
   about: 'programs and SDKs of others through the gateway, on models of other vendors',
   async measure() {
-    const figures = [...(await agentFigures('Claude Code', ['deepseek', 'openai', 'gemini', 'claude'])), ...(await agentFigures('Codex', ['claude', 'deepseek', 'gemini', 'openai']))];
+    const figures = [
+      ...(await agentFigures('Claude Code', ['deepseek', 'openai', 'gemini', 'claude'])),
+      ...(await agentFigures('Codex', ['claude', 'deepseek', 'gemini', 'openai'])),
+    ];
     const python = await pythonOf();
-    const pinned = Object.entries(versions.python).map((pair) => pair.join(' ')).join(', ');
+    const pinned = Object.entries(versions.python)
+      .map((pair) => pair.join(' '))
+      .join(', ');
     if (python === null) figures.push(absent(pinned, 'no Python with venv and pip'));
     else figures.push(...(await sdksOf(['claude', 'deepseek', 'openai', 'gemini'], [python, beside('sdks.py')])));
     const jars = await javaOf();

@@ -16,7 +16,11 @@ import { wireEvents } from './wire-events.ts';
 const repeats = 200;
 const rounds = 7;
 
-const dialects = new Map([openaiChat, openaiResponses, anthropic, gemini, bedrock].flatMap(({ dialects: list }) => list ?? []).map((dialect) => [dialect.name, dialect]));
+const dialects = new Map(
+  [openaiChat, openaiResponses, anthropic, gemini, bedrock]
+    .flatMap(({ dialects: list }) => list ?? [])
+    .map((dialect) => [dialect.name, dialect]),
+);
 
 const targetOf = (dialect: string): Target =>
   ({
@@ -26,7 +30,14 @@ const targetOf = (dialect: string): Target =>
     reasoning: { effort: null, maxTokens: null },
   }) as unknown as Target;
 
-const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', request: requestOf(), finishReason: 'openai', reasoningFields: ['reasoning', 'reasoning_content'] } as const;
+const head = {
+  id: 'chatcmpl-1',
+  created: 1_700_000_000,
+  model: 'up/model-1',
+  request: requestOf(),
+  finishReason: 'openai',
+  reasoningFields: ['reasoning', 'reasoning_content'],
+} as const;
 
 /** Results are kept here, so that the compiler cannot remove the work. */
 let produced = 0;
@@ -93,7 +104,10 @@ export default {
   async measure() {
     const figures = Object.entries(wireEvents).flatMap(([name, events]) => figuresOf(name, events()));
     const bytes = streamEvents().map((text) => Buffer.from(text));
-    const { read = [] } = measure({ read: () => void createSseReader({ maxEventBytes: 1_048_576 }).push(Buffer.concat(bytes)) }, bytes.length);
+    const { read = [] } = measure(
+      { read: () => void createSseReader({ maxEventBytes: 1_048_576 }).push(Buffer.concat(bytes)) },
+      bytes.length,
+    );
     return [...figures, { what: 'bytes to events (core/sse)', gateway: microseconds(median(read)) }];
   },
 } satisfies Subject;

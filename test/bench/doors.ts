@@ -24,10 +24,20 @@ export default {
     const figures: Figure[] = [];
     for (const { model, label } of variants) {
       const common = { connections, requests: 80 };
-      const load = [{ ...common, bodies: [requestFor(model, { stream: true })] }, ...doors.map((door) => ({ ...common, path: door.path, bodies: [doorRequestFor(door, model)] }))];
+      const load = [
+        { ...common, bodies: [requestFor(model, { stream: true })] },
+        ...doors.map((door) => ({ ...common, path: door.path, bodies: [doorRequestFor(door, model)] })),
+      ];
       const [least, ...costs] = (await compare(lines, { warmUp: 240, rounds: 9, load })) as [Cost[], ...Cost[][]];
       for (const [at, { path }] of doors.entries()) {
-        figures.push(ratioFigure(`${path}, ${label}`, { gateway: cpuOf(costs[at] as Cost[]), floor: cpuOf(least), show: (ms) => microseconds(ms / chunksPerStream), most: 1.3 }));
+        figures.push(
+          ratioFigure(`${path}, ${label}`, {
+            gateway: cpuOf(costs[at] as Cost[]),
+            floor: cpuOf(least),
+            show: (ms) => microseconds(ms / chunksPerStream),
+            most: 1.3,
+          }),
+        );
       }
     }
     await closeAll(lines);

@@ -32,9 +32,16 @@ export function fitting(name: string, boxWidth: number): string {
 }
 
 /** A function without a name has that of its file, or of its folder. */
-const labelOf = ({ name, file }: Frame): string => (name === 'anonymous' && file !== '' ? (file.replace(/\/index\.\w+$/, '').split('/').at(-1) as string) : name);
+const labelOf = ({ name, file }: Frame): string =>
+  name === 'anonymous' && file !== ''
+    ? (file
+        .replace(/\/index\.\w+$/, '')
+        .split('/')
+        .at(-1) as string)
+    : name;
 
-const textAt = (x: number, y: number, text: string): string => (text === '' ? '' : `<text x="${short(x)}" y="${short(y)}">${escaped(text)}</text>`);
+const textAt = (x: number, y: number, text: string): string =>
+  text === '' ? '' : `<text x="${short(x)}" y="${short(y)}">${escaped(text)}</text>`;
 
 export interface Drawing {
   readonly whole: Frame;
@@ -58,14 +65,20 @@ function boxOf(box: Box, drawing: Drawing): string {
 
 function legend(): string {
   let x = margin;
-  return Object.entries(rooms).map(([room, [, label]]) => {
-    const entry = `<path class="${room}" d="M${short(x)} 68h12v12h-12z"/>${textAt(x + 17, 78, label)}`;
-    x += 17 + label.length * letterWidth + 22;
-    return entry;
-  }).join('\n');
+  return Object.entries(rooms)
+    .map(([room, [, label]]) => {
+      const entry = `<path class="${room}" d="M${short(x)} 68h12v12h-12z"/>${textAt(x + 17, 78, label)}`;
+      x += 17 + label.length * letterWidth + 22;
+      return entry;
+    })
+    .join('\n');
 }
 
-const styles = `text{font:11px ui-monospace,Menlo,"DejaVu Sans Mono",monospace;fill:#1c1c1c;pointer-events:none}.title{font-size:15px;font-weight:600}${Object.entries(rooms).map(([room, [colour]]) => `.${room}{fill:${colour}}`).join('')}`;
+const styles = `text{font:11px ui-monospace,Menlo,"DejaVu Sans Mono",monospace;fill:#1c1c1c;pointer-events:none}.title{font-size:15px;font-weight:600}${Object.entries(
+  rooms,
+)
+  .map(([room, [colour]]) => `.${room}{fill:${colour}}`)
+  .join('')}`;
 
 export function draw(drawing: Drawing): string {
   const boxes = boxesOf(drawing.whole, { width: width - 2 * margin, least: leastShare });

@@ -28,7 +28,8 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[half] as number) : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
 }
 
-export const percentile = (numbers: readonly number[], share: number): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] ?? NaN;
+export const percentile = (numbers: readonly number[], share: number): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] ?? NaN;
 
 interface Pair {
   /** The values of each round. */
@@ -51,10 +52,21 @@ export function ratioFigure(what: string, { gateway, floor, show, most, least }:
 }
 
 export function tableOf(figures: readonly Figure[]): string {
-  const rows = figures.map(({ what, gateway, floor = '', ratio, target = '', isMet }) => [what, gateway, floor, ratio === undefined ? '' : `${ratio.toFixed(2)} ×`, target, isMet === undefined ? '' : isMet ? 'met' : 'MISSED']);
+  const rows = figures.map(({ what, gateway, floor = '', ratio, target = '', isMet }) => [
+    what,
+    gateway,
+    floor,
+    ratio === undefined ? '' : `${ratio.toFixed(2)} ×`,
+    target,
+    isMet === undefined ? '' : isMet ? 'met' : 'MISSED',
+  ]);
   const table = [['', 'gateway', 'floor', 'ratio', 'target', ''], ...rows];
   const widths = (table[0] as string[]).map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
-  return table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number))).join('  ')}`.trimEnd()).join('\n');
+  return table
+    .map((row) =>
+      `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number))).join('  ')}`.trimEnd(),
+    )
+    .join('\n');
 }
 
 export function machine(): string {

@@ -40,7 +40,11 @@ function payloadOf(number: number): string {
       durationMs: scattered % 100 === 0 ? 60_000 + scattered : 300 + scattered,
       timeToFirstTokenMs: 50 + (scattered % 900),
       cost: `0.00${String(scattered).padStart(5, '0')}`,
-      metadata: { 'tenant-id': `tenant-${Math.floor(500 * (scattered / 10_007) ** 2)}`, country: ['DE', 'FR', 'US', 'JP'][scattered % 4] as string, 'user-id': `user-${number % 50_000}` },
+      metadata: {
+        'tenant-id': `tenant-${Math.floor(500 * (scattered / 10_007) ** 2)}`,
+        country: ['DE', 'FR', 'US', 'JP'][scattered % 4] as string,
+        'user-id': `user-${number % 50_000}`,
+      },
     }),
     // the store takes the start of the prompt from the request
     promptStart: undefined,
@@ -58,7 +62,10 @@ export interface Traffic {
 /** A journal with these records, as a gateway leaves it. */
 function writeJournal(folder: string, { from, to, payloadOf }: { from: number; to: number; payloadOf: Traffic['payloadOf'] }): void {
   for (let at = from, segment = 2; at < to; at += perSegment, segment++) {
-    const frames = Array.from({ length: Math.min(perSegment, to - at) }, (_, index) => ({ kind: FINISHED, payload: payloadOf(at + index) }) as const);
+    const frames = Array.from(
+      { length: Math.min(perSegment, to - at) },
+      (_, index) => ({ kind: FINISHED, payload: payloadOf(at + index) }) as const,
+    );
     writeFileSync(pathOf(folder, segment), encodeFrames(frames));
   }
 }
@@ -67,14 +74,25 @@ function writeJournal(folder: string, { from, to, payloadOf }: { from: number; t
 export const idOf = (number: number): string => idAt(begin + Math.floor((number / records) * days * day), number);
 
 /** Milliseconds and CPU microseconds that draining took. */
-export async function fill(store: Store, dataDir: string, traffic: Traffic = { records, payloadOf }): Promise<{ drainMs: number; cpuUs: number }> {
+export async function fill(
+  store: Store,
+  dataDir: string,
+  traffic: Traffic = { records, payloadOf },
+): Promise<{ drainMs: number; cpuUs: number }> {
   const root = join(dataDir, 'journal');
   let drainMs = 0;
   let cpuUs = 0;
   for (let at = 0; at < traffic.records; at += slice) {
     const { folder, claim } = createInstance(root);
     writeJournal(folder, { from: at, to: Math.min(traffic.records, at + slice), payloadOf: traffic.payloadOf });
-    const drain = new Drain({ store, root, folder, retentionDays: 0, warn: (message, facts) => process.stderr.write(`${message} ${JSON.stringify(facts)}\n`), disk: () => {} });
+    const drain = new Drain({
+      store,
+      root,
+      folder,
+      retentionDays: 0,
+      warn: (message, facts) => process.stderr.write(`${message} ${JSON.stringify(facts)}\n`),
+      disk: () => {},
+    });
     const [started, cpu] = [performance.now(), process.cpuUsage()];
     await drain.finish();
     drainMs += performance.now() - started;

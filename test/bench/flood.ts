@@ -1,4 +1,6 @@
-/** Attacks that anybody can send, against a gateway with a small heap: memory and disk do not grow, and the gateway answers all the time. */
+/**
+ * Attacks that anybody can send, against a gateway with a small heap: memory and disk do not grow, and the gateway answers all the time.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -27,7 +29,11 @@ const count = (tally: Tally, what: string): void => void tally.set(what, (tally.
 /** A provider that accepts every request and answers at once. */
 async function startCountingProvider(): Promise<{ url: string; calls: () => number }> {
   let calls = 0;
-  const body = JSON.stringify({ id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(2000) }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1 } });
+  const body = JSON.stringify({
+    id: 'x',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(2000) }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1 },
+  });
   const server = createServer((request, response) => {
     calls++;
     request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(body));
@@ -38,7 +44,9 @@ async function startCountingProvider(): Promise<{ url: string; calls: () => numb
 }
 
 const headOf = (line: string, more: Readonly<Record<string, string | number>>): string =>
-  `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\n${Object.entries(more).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\n${Object.entries(more)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`;
 
 /** Opens a socket and ignores its errors: the gateway may close it at any time. */
 async function opened(port: number): Promise<Socket> {
@@ -86,13 +94,15 @@ async function signInsWithLargeBodies({ port }: Scene): Promise<Tally> {
   return tally;
 }
 
-const promptsOf = (filler: string) => async ({ port }: Scene): Promise<Tally> => {
-  const tally: Tally = new Map();
-  const parts = promptOf(30, filler);
-  const head = headOf(`POST ${path}`, { ...headers, 'content-length': lengthOf(parts) });
-  await Promise.all(Array.from({ length: 32 }, () => sendLarge(port, { head, parts }, tally)));
-  return tally;
-};
+const promptsOf =
+  (filler: string) =>
+  async ({ port }: Scene): Promise<Tally> => {
+    const tally: Tally = new Map();
+    const parts = promptOf(30, filler);
+    const head = headOf(`POST ${path}`, { ...headers, 'content-length': lengthOf(parts) });
+    await Promise.all(Array.from({ length: 32 }, () => sendLarge(port, { head, parts }, tally)));
+    return tally;
+  };
 
 async function pipelined({ port, calls }: Scene): Promise<Tally> {
   const before = calls();
@@ -165,7 +175,10 @@ async function under(what: string, attack: (scene: Scene) => Promise<Tally>, sce
   const grownMb = (bytesIn(gateway.dataDir) - before.disk) / mebibyte;
   return [
     { what: `${what}: ${said}`, gateway: '' },
-    { what: '    memory before, at its peak, after', gateway: `${before.memory.toFixed(0)}, ${peak.toFixed(0)}, ${resident().toFixed(0)} MB` },
+    {
+      what: '    memory before, at its peak, after',
+      gateway: `${before.memory.toFixed(0)}, ${peak.toFixed(0)}, ${resident().toFixed(0)} MB`,
+    },
     { what: '    disk', gateway: `${grownMb.toFixed(2)} MB` },
     { what: '    the slowest answer to GET /', gateway: `${slowest.toFixed(0)} ms` },
   ];

@@ -21,7 +21,9 @@ async function complete(event: H3Event): Promise<unknown> {
     headers: { 'content-type': 'application/json', authorization: 'Bearer upstream-key' },
     body: JSON.stringify(request),
   });
-  if (request.stream === true) return new HTTPResponse(eventsOf(answer.body), { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+  if (request.stream === true) {
+    return new HTTPResponse(eventsOf(answer.body), { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+  }
   // h3 serialises it
   return await answer.body.json();
 }
@@ -56,4 +58,6 @@ const app = new H3({ silent: true });
 app.post('/v1/chat/completions', complete);
 const server = createServer(toNodeHandler(app));
 server.keepAliveTimeout = 75_000;
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`));
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`),
+);

@@ -42,18 +42,30 @@ function roomOf({ functionName, url }: CallFrame): Room {
   return /^(?:core|config|schemas)\//.test(file) ? 'core' : 'package';
 }
 
-const words: Readonly<Record<string, string>> = { '': 'anonymous', '(program)': 'system calls and libuv', '(garbage collector)': 'garbage collector' };
+const words: Readonly<Record<string, string>> = {
+  '': 'anonymous',
+  '(program)': 'system calls and libuv',
+  '(garbage collector)': 'garbage collector',
+};
 
 const sumOf = (frames: readonly Frame[]): number => frames.reduce((sum, { ms }) => sum + ms, 0);
 
-/** The work of the main thread in the window, as one frame, without the time that it slept. Nodes of one function below one frame become one frame. */
+/**
+ * The work of the main thread in the window, as one frame, without the time
+ * that it slept. Nodes of one function below one frame become one frame.
+ */
 export function fold(profile: Profile, window: Window): Frame {
   const own = ownTimes(profile, window);
   const byId = new Map(profile.nodes.map((node) => [node.id, node]));
   const callsOf = (nodes: readonly ProfileNode[]): Frame[] => {
     const called = nodes.flatMap(({ children = [] }) => children.map((id) => byId.get(id) as ProfileNode));
-    const groups = Map.groupBy(called.filter(({ callFrame }) => callFrame.functionName !== '(idle)'), ({ callFrame }) => `${callFrame.functionName} ${callFrame.url}`);
-    return Array.from(groups.values(), frameOf).filter(({ ms }) => ms > 0).toSorted((a, b) => b.ms - a.ms);
+    const groups = Map.groupBy(
+      called.filter(({ callFrame }) => callFrame.functionName !== '(idle)'),
+      ({ callFrame }) => `${callFrame.functionName} ${callFrame.url}`,
+    );
+    return Array.from(groups.values(), frameOf)
+      .filter(({ ms }) => ms > 0)
+      .toSorted((a, b) => b.ms - a.ms);
   };
   const frameOf = (nodes: readonly ProfileNode[]): Frame => {
     const { callFrame } = nodes[0] as ProfileNode;

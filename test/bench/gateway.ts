@@ -9,7 +9,14 @@ import { adminHeaders, adminKey, callerKey } from './workload.ts';
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true, reasoning: true };
 const pricing = { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' };
 
-const modelOf = (id: string, providers: readonly string[]): object => ({ id, name: id, family: 'bench', context_length: 128_000, pricing, providers: providers.map((providerId) => ({ providerId, externalId: id, ...able })) });
+const modelOf = (id: string, providers: readonly string[]): object => ({
+  id,
+  name: id,
+  family: 'bench',
+  context_length: 128_000,
+  pricing,
+  providers: providers.map((providerId) => ({ providerId, externalId: id, ...able })),
+});
 
 interface Catalogue {
   readonly models: readonly string[];
@@ -20,7 +27,10 @@ interface Catalogue {
 const scripted: Catalogue = { models: ['plain', 'single', 'packed', 'slow'], providers: ['up', 'spare'] };
 
 /** This many models, each with five mappings. */
-export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
+export const catalogueOf = (size: number): Catalogue => ({
+  models: Array.from({ length: size }, (_, at) => `model-${at}`),
+  providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'],
+});
 
 /** The plugins between a request and its provider, without a log: authentication, metadata, reasoning, routing, cost. */
 export const kernelPlugins: readonly string[] = [
@@ -65,7 +75,7 @@ export async function waitingRecordsOf(url: string): Promise<number> {
 
 /** Resolves when every record is in the store. */
 async function drained(url: string): Promise<void> {
-  while (await waitingRecordsOf(url) > 0) await wait(100);
+  while ((await waitingRecordsOf(url)) > 0) await wait(100);
 }
 
 /** Writes the config file, in a folder of its own. */
@@ -76,7 +86,12 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
   const config = {
     server: { host: '127.0.0.1', port: 0, admin_key: adminKey, data_dir: join(folder, 'data'), ...server },
     keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
-    providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
+    providers: Object.fromEntries(
+      catalogue.providers.map((id) => [
+        id,
+        { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false },
+      ]),
+    ),
     include: ['./models.yaml'],
     plugins,
     ...more,
@@ -91,10 +106,24 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
 export async function startBenchGateway(options: GatewayOptions): Promise<StartedGateway> {
   const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
   const file = writeConfig(options);
-  const started = await startProcess({ name: 'gateway', env: { MALLOC_ARENA_MAX: '2' }, nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: ['--max-semi-space-size=16', '--import', new URL('../../core/compile-cache.mjs', import.meta.url).href, fileBeside('../../core/main.ts'), 'start', '--config', file] });
+  const started = await startProcess({
+    name: 'gateway',
+    env: { MALLOC_ARENA_MAX: '2' },
+    nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])],
+    args: [
+      '--max-semi-space-size=16',
+      '--import',
+      new URL('../../core/compile-cache.mjs', import.meta.url).href,
+      fileBeside('../../core/main.ts'),
+      'start',
+      '--config',
+      file,
+    ],
+  });
   return { ...started, dataDir: join(dirname(file), 'data'), drained: () => drained(started.url) };
 }
 
-export const startFloor = (upstream: string): Promise<Started> => startProcess({ name: 'floor', args: [fileBeside('./floor.ts'), upstream] });
+export const startFloor = (upstream: string): Promise<Started> =>
+  startProcess({ name: 'floor', args: [fileBeside('./floor.ts'), upstream] });
 
 export const startBenchProvider = (): Promise<Started> => startProcess({ name: 'provider', args: [fileBeside('./provider.ts')] });

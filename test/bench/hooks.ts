@@ -17,7 +17,12 @@ const owner = 'bench/tap';
 /** Hooks with taps on `chunk` and `open`, guarded as in a gateway, or bare. */
 function hooksWith(taps: number, isGuarded: boolean): Hooks {
   const hooks = createHooks();
-  const watch = isGuarded ? guard(hooks, createLogger(() => {})) : null;
+  const watch = isGuarded
+    ? guard(
+        hooks,
+        createLogger(() => {}),
+      )
+    : null;
   watch?.enter(owner);
   for (let at = 0; at < taps; at++) {
     hooks.chunk.tap(owner, (value) => value);

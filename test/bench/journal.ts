@@ -11,11 +11,15 @@ const connections = 32;
 
 export default {
   name: 'journal',
-  about: 'a request of 1.5 kB at 32 connections, with its record and bodies in SQLite; the floor is the gateway without log/journal. CPU of the whole process, the thread of the store included',
+  about:
+    'a request of 1.5 kB at 32 connections, with its record and bodies in SQLite; the floor is the gateway without log/journal. CPU of the whole process, the thread of the store included',
   async measure() {
     const provider = await startBenchProvider();
     const without = shippedPlugins.filter((plugin) => plugin !== 'log/journal');
-    const lines = [lineTo(await startBenchGateway({ upstream: provider.url, plugins: without }), connections), lineTo(await startBenchGateway({ upstream: provider.url, plugins: [...without, 'log/journal'] }), connections)];
+    const lines = [
+      lineTo(await startBenchGateway({ upstream: provider.url, plugins: without }), connections),
+      lineTo(await startBenchGateway({ upstream: provider.url, plugins: [...without, 'log/journal'] }), connections),
+    ];
     const load = { connections, requests: 1000, bodies: [requestFor('plain')] };
     const [floor, gateway] = (await compare(lines, { warmUp: 4000, rounds: 9, load })) as [Cost[], Cost[]];
     await closeAll(lines);

@@ -1,6 +1,6 @@
 /**
- * The log has each reply that a caller saw: the executable is killed fifty times under load (KILLS=50), and PostgreSQL is stopped, killed and
- * absent for a minute each (OUTAGE_S=60). It counts complete replies that are not on record, or are on record twice.
+ * The log has each reply that a caller saw: the executable is killed fifty times under load (KILLS=50), and PostgreSQL is stopped,
+ * killed and absent for a minute each (OUTAGE_S=60). It counts complete replies that are not on record, or are on record twice.
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,8 @@ async function onRecord(journal: Journal): Promise<Map<string, string>> {
   return outcomes;
 }
 
-const journals = (dataDir: string): number => readdirSync(join(dataDir, 'journal')).filter((name) => existsSync(join(dataDir, 'journal', name, 'lock'))).length;
+const journals = (dataDir: string): number =>
+  readdirSync(join(dataDir, 'journal')).filter((name) => existsSync(join(dataDir, 'journal', name, 'lock'))).length;
 
 function verdict(what: string, seen: Seen, outcomes: ReadonlyMap<string, string>): Figure[] {
   const missing = [...seen.complete].filter((id) => outcomes.get(id) !== 'answered').length;
@@ -49,7 +50,12 @@ function verdict(what: string, seen: Seen, outcomes: ReadonlyMap<string, string>
   const interrupted = [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length;
   return [
     { what: `${what}: complete replies missing`, gateway: `${missing} of ${seen.complete.size}`, target: '0', isMet: missing === 0 },
-    { what: `${what}: broken replies without a record`, gateway: `${holes} of ${seen.broken.size} (${interrupted} interrupted)`, target: '0', isMet: holes === 0 },
+    {
+      what: `${what}: broken replies without a record`,
+      gateway: `${holes} of ${seen.broken.size} (${interrupted} interrupted)`,
+      target: '0',
+      isMet: holes === 0,
+    },
   ];
 }
 
@@ -74,7 +80,13 @@ async function p99(url: string, ms: number): Promise<number> {
   const times: number[] = [];
   for (const until = performance.now() + ms; performance.now() < until;) {
     const began = performance.now();
-    await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"model":"plain","messages":[{"role":"user","content":"hi"}]}' })).arrayBuffer();
+    await (
+      await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"model":"plain","messages":[{"role":"user","content":"hi"}]}',
+      })
+    ).arrayBuffer();
     times.push(performance.now() - began);
   }
   return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] as number;
@@ -105,8 +117,24 @@ async function outage(upstream: string, how: 'stopped' | 'killed' | 'absent at t
   await server.stop();
   const name = `postgres ${how} for ${outageMs / 1000} s`;
   return [
-    { what: `${name}: failed requests`, gateway: `${seen.failed + seen.broken.size} of ${seen.complete.size}`, target: '0', isMet: seen.failed + seen.broken.size === 0 },
-    ...(before === null ? [] : [{ what: `${name}: p99`, gateway: `${during.toFixed(1)} ms`, floor: `${before.toFixed(1)} ms`, ratio: during / before, target: '≤ 1.1 ×, or 1 ms', isMet: during <= Math.max(before * 1.1, before + 1) }]),
+    {
+      what: `${name}: failed requests`,
+      gateway: `${seen.failed + seen.broken.size} of ${seen.complete.size}`,
+      target: '0',
+      isMet: seen.failed + seen.broken.size === 0,
+    },
+    ...(before === null
+      ? []
+      : [
+          {
+            what: `${name}: p99`,
+            gateway: `${during.toFixed(1)} ms`,
+            floor: `${before.toFixed(1)} ms`,
+            ratio: during / before,
+            target: '≤ 1.1 ×, or 1 ms',
+            isMet: during <= Math.max(before * 1.1, before + 1),
+          },
+        ]),
     { what: `${name}: all rows there after`, gateway: `${backS.toFixed(1)} s`, target: '≤ 30 s', isMet: backS <= 30 },
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * The same 50 requests through LiteLLM's proxy, and through this gateway with the config that `gateway import litellm` makes of LiteLLM's. Behind both is one scripted
- * provider, which must get the same calls. LiteLLM is installed from PyPI.
+ * The same 50 requests through LiteLLM's proxy, and through this gateway with the config that `gateway import litellm`
+ * makes of LiteLLM's. Behind both is one scripted provider, which must get the same calls. LiteLLM is installed from PyPI.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,18 +18,31 @@ import { startLitellm } from './litellm/proxy.ts';
 const masterKey = 'sk-the-key-of-this-bench-and-of-nothing-else';
 
 async function ask(url: string, { path, body }: Request): Promise<number> {
-  const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${masterKey}` }, body: JSON.stringify(body) });
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${masterKey}` },
+    body: JSON.stringify(body),
+  });
   await response.text();
   return response.status;
 }
 
 /** The calls of the provider for each request, and the status of its answer. */
-async function callsThrough(url: string, vendors: ScriptedUpstream): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
+async function callsThrough(
+  url: string,
+  vendors: ScriptedUpstream,
+): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
   const seen = [];
   for (const request of requests) {
     const before = vendors.asked.length;
     const status = await ask(url, request);
-    seen.push({ status, calls: vendors.asked.slice(before).filter(({ method }) => method === 'POST').map(callOf) });
+    seen.push({
+      status,
+      calls: vendors.asked
+        .slice(before)
+        .filter(({ method }) => method === 'POST')
+        .map(callOf),
+    });
   }
   return seen;
 }
@@ -44,7 +57,10 @@ async function importedConfig(folder: string): Promise<{ readonly text: string; 
   return { text, variables: Object.fromEntries(wanted.map((name) => [name, name === 'LITELLM_MASTER_KEY' ? masterKey : 'k'])) };
 }
 
-const nameOf = ({ path, body }: Request): string => `${path.slice('/v1/'.length)} ${String(body['model'])}: ${Object.keys(body).filter((name) => name !== 'model').join(', ')}`;
+const nameOf = ({ path, body }: Request): string =>
+  `${path.slice('/v1/'.length)} ${String(body['model'])}: ${Object.keys(body)
+    .filter((name) => name !== 'model')
+    .join(', ')}`;
 
 export default {
   name: 'litellm',
@@ -70,6 +86,14 @@ export default {
       return fault === null ? [] : [{ what: nameOf(request), gateway: fault }];
     });
     const same = requests.length - figures.length;
-    return [{ what: 'requests with the same calls', gateway: `${same} of ${requests.length}`, target: `${requests.length}`, isMet: same === requests.length }, ...figures];
+    return [
+      {
+        what: 'requests with the same calls',
+        gateway: `${same} of ${requests.length}`,
+        target: `${requests.length}`,
+        isMet: same === requests.length,
+      },
+      ...figures,
+    ];
   },
 } satisfies Subject;

@@ -26,7 +26,10 @@ export interface Line {
   readonly pool: Pool;
 }
 
-export const lineTo = (process: Started, connections: number): Line => ({ process, pool: new Pool(process.url, { connections, pipelining: 1 }) });
+export const lineTo = (process: Started, connections: number): Line => ({
+  process,
+  pool: new Pool(process.url, { connections, pipelining: 1 }),
+});
 
 /** Sends one request and reads its answer to the end. Returns the number of bytes. */
 export async function ask({ process, pool }: Line, body: string, path = chatPath): Promise<number> {
@@ -57,7 +60,10 @@ export interface Comparison {
   readonly rounds: number;
   /** The load for all lines, or one for each line. */
   readonly load: Load | readonly Load[];
-  /** Whether a line stores the records of a round before the next line takes its turn, which its drain would slow down. Asking whether they are stored costs some milliseconds, so a round must be long. */
+  /**
+   * Whether a line stores the records of a round before the next line takes its turn, which its drain
+   * would slow down. Asking whether they are stored costs some milliseconds, so a round must be long.
+   */
   readonly drainsEachRound?: boolean;
 }
 
@@ -82,10 +88,15 @@ export async function compare(lines: readonly Line[], { warmUp, rounds, load, dr
       if (drainsEachRound) await line.process.drained?.();
     }
   }
-  return await Promise.all(lines.map(async ({ process }, at) => {
-    await process.drained?.();
-    return withRest(costs[at] as Cost[], { requests: (loads[at] as Load).requests, usedMs: cpuMsOf(process.pid) - (before[at] as number) });
-  }));
+  return await Promise.all(
+    lines.map(async ({ process }, at) => {
+      await process.drained?.();
+      return withRest(costs[at] as Cost[], {
+        requests: (loads[at] as Load).requests,
+        usedMs: cpuMsOf(process.pid) - (before[at] as number),
+      });
+    }),
+  );
 }
 
 export const cpuOf = (costs: readonly Cost[]): number[] => costs.map(({ cpuMsPerRequest }) => cpuMsPerRequest);

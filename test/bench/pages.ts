@@ -75,11 +75,18 @@ export async function measurePages(what: string, config: object, browser: Browse
   try {
     const context = await browser.newContext({ viewport: { width: 1360, height: 860 } });
     const emptyCache = await timeOf(context, `${gateway.url}/dashboard`, '.metrics');
-    figures.push({ what: `${what}: the first page of all, nothing cached`, gateway: milliseconds(emptyCache), target: `≤ ${most} ms`, isMet: emptyCache <= most });
+    figures.push({
+      what: `${what}: the first page of all, nothing cached`,
+      gateway: milliseconds(emptyCache),
+      target: `≤ ${most} ms`,
+      isMet: emptyCache <= most,
+    });
     const { data } = (await (await fetch(`${gateway.url}/api/logs?limit=1&status=200`)).json()) as { data: [{ id: string }] };
     const timesOf = async ([path, ready]: readonly [string, string]): Promise<number[]> => {
       const times: number[] = [];
-      for (let round = 0; round < rounds; round++) times.push(await timeOf(context, `${gateway.url}/dashboard${path.replace('ID', data[0].id)}`, ready));
+      for (let round = 0; round < rounds; round++) {
+        times.push(await timeOf(context, `${gateway.url}/dashboard${path.replace('ID', data[0].id)}`, ready));
+      }
       return times;
     };
     for (const page of pages) {
@@ -94,7 +101,22 @@ export async function measurePages(what: string, config: object, browser: Browse
 }
 
 export const configOf = (kind: string, url: string | null, dataDir: string): object =>
-  mockConfig({ server: { data_dir: dataDir }, plugins: ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'route/policy', 'stream/upstream', 'stream/mock', 'log/cost', { use: 'log/journal', with: { store: kind, retention_days: 0, ...(url !== null && { url }) } }, 'dialects/openai-chat'] });
+  mockConfig({
+    server: { data_dir: dataDir },
+    plugins: [
+      'endpoints/chat-completions',
+      'endpoints/models',
+      'endpoints/health',
+      'endpoints/logs',
+      'endpoints/dashboard',
+      'route/policy',
+      'stream/upstream',
+      'stream/mock',
+      'log/cost',
+      { use: 'log/journal', with: { store: kind, retention_days: 0, ...(url !== null && { url }) } },
+      'dialects/openai-chat',
+    ],
+  });
 
 async function measure(kind: 'sqlite' | 'postgres', browser: Browser, server: PostgresServer | null): Promise<Figure[]> {
   const url = server?.database() ?? null;

@@ -21,7 +21,11 @@ export default {
     const kernel = await startBenchGateway({ upstream: provider.url, plugins: kernelPlugins });
     const lines = [await startFloor(provider.url), everything, kernel].map((process) => lineTo(process, connections));
     const load = { connections, requests, bodies: [requestFor('plain')] };
-    const [floor, gateway, bare] = (await compare(lines, { warmUp: requestsToWarmUp, rounds, load, drainsEachRound: true })) as [Cost[], Cost[], Cost[]];
+    const [floor, gateway, bare] = (await compare(lines, { warmUp: requestsToWarmUp, rounds, load, drainsEachRound: true })) as [
+      Cost[],
+      Cost[],
+      Cost[],
+    ];
     await wait(pauseMs);
     const [floorLine, gatewayLine] = lines as [Line, Line, Line];
     const floorAfter = await run(floorLine, load);
@@ -31,12 +35,26 @@ export default {
     const stored = bytesIn(everything.dataDir) / (requestsToWarmUp + (rounds + 1) * requests);
     await provider.stop();
     const compared = (name: string, costs: readonly Cost[], limits: { most?: number; least?: number }): Figure[] => [
-      ratioFigure(`CPU per request, ${name}`, { gateway: cpuOf(costs), floor: cpuOf(floor), show: microseconds, ...(limits.most !== undefined && { most: limits.most }) }),
-      ratioFigure(`requests per second, ${name}`, { gateway: rateOf(costs), floor: rateOf(floor), show: perSecond, ...(limits.least !== undefined && { least: limits.least }) }),
+      ratioFigure(`CPU per request, ${name}`, {
+        gateway: cpuOf(costs),
+        floor: cpuOf(floor),
+        show: microseconds,
+        ...(limits.most !== undefined && { most: limits.most }),
+      }),
+      ratioFigure(`requests per second, ${name}`, {
+        gateway: rateOf(costs),
+        floor: rateOf(floor),
+        show: perSecond,
+        ...(limits.least !== undefined && { least: limits.least }),
+      }),
     ];
     return [
       ...compared('everything on', gateway, { most: 2, least: 0.5 }),
-      ratioFigure(`requests per second, everything on, after ${pauseMs / 1000} s of quiet`, { gateway: [gatewayAfter.requestsPerSecond], floor: [floorAfter.requestsPerSecond], show: perSecond }),
+      ratioFigure(`requests per second, everything on, after ${pauseMs / 1000} s of quiet`, {
+        gateway: [gatewayAfter.requestsPerSecond],
+        floor: [floorAfter.requestsPerSecond],
+        show: perSecond,
+      }),
       ...compared('the kernel alone', bare, {}),
       { what: 'on disk per request, with bodies', gateway: `${(stored / 1000).toFixed(2)} kB`, target: '≤ 1.5 kB', isMet: stored <= 1500 },
     ];

@@ -1,6 +1,6 @@
 /**
- * The same requests through Portkey's gateway, and through this gateway with the configs that `gateway import portkey` makes of the same configs. Behind both is one
- * scripted provider, which must get the same calls. Portkey's gateway is installed from npm.
+ * The same requests through Portkey's gateway, and through this gateway with the configs that `gateway import portkey` makes of
+ * the same configs. Behind both is one scripted provider, which must get the same calls. Portkey's gateway is installed from npm.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,15 +22,34 @@ const targetsAt = (url: string): readonly Fields[] => [
   { provider: 'anthropic', api_key: 'k', custom_host: `${url}/anthropic/v1`, override_params: { model: 'claude-haiku-4-5' } },
   { provider: 'groq', api_key: 'k', custom_host: `${url}/groq/openai/v1`, override_params: { model: 'llama-3.3-70b-versatile' } },
   { provider: 'mistral-ai', api_key: 'k', custom_host: `${url}/mistral/v1`, override_params: { model: 'mistral-small-latest' } },
-  { provider: 'together-ai', api_key: 'k', custom_host: `${url}/together`, override_params: { model: 'meta-llama/Llama-3.3-70B-Instruct-Turbo' } },
+  {
+    provider: 'together-ai',
+    api_key: 'k',
+    custom_host: `${url}/together`,
+    override_params: { model: 'meta-llama/Llama-3.3-70B-Instruct-Turbo' },
+  },
   { provider: 'deepseek', api_key: 'k', custom_host: `${url}/deepseek`, override_params: { model: 'deepseek-chat' } },
   { provider: 'openrouter', api_key: 'k', custom_host: `${url}/openrouter/api`, override_params: { model: 'qwen/qwen3-30b-a3b' } },
   { provider: 'x-ai', api_key: 'k', custom_host: `${url}/xai/v1`, override_params: { model: 'grok-3-mini' } },
-  { provider: 'azure-openai', api_key: 'k', custom_host: `${url}/azure/openai`, resource_name: 'ours', deployment_id: 'our-4o', api_version: '2024-10-21' },
+  {
+    provider: 'azure-openai',
+    api_key: 'k',
+    custom_host: `${url}/azure/openai`,
+    resource_name: 'ours',
+    deployment_id: 'our-4o',
+    api_version: '2024-10-21',
+  },
 ];
 
 const user = { role: 'user', content: 'What is the weather in Rome?' };
-const weather = { type: 'function', function: { name: 'weather', description: 'The weather of a city.', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
+const weather = {
+  type: 'function',
+  function: {
+    name: 'weather',
+    description: 'The weather of a city.',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+};
 const sampled = { messages: [{ role: 'system', content: 'You are brief.' }, user], temperature: 0.2, max_tokens: 100 };
 const inTools = { messages: [user], tools: [weather], max_tokens: 100 };
 
@@ -46,44 +65,83 @@ interface Request {
 const policies = (url: string): Readonly<Record<string, Fields>> => {
   const [openai = {}, anthropic = {}, groq = {}] = targetsAt(url);
   const broken = { ...openai, custom_host: `${url}/v1/broken`, override_params: { model: 'gpt-4o-mini' } };
-  return { all: { strategy: { mode: 'fallback' }, targets: targetsAt(url) }, rescued: { strategy: { mode: 'fallback' }, targets: [broken, anthropic] }, again: { strategy: { mode: 'fallback' }, targets: [broken, { ...broken, api_key: 'other' }, groq] } };
+  return {
+    all: { strategy: { mode: 'fallback' }, targets: targetsAt(url) },
+    rescued: { strategy: { mode: 'fallback' }, targets: [broken, anthropic] },
+    again: { strategy: { mode: 'fallback' }, targets: [broken, { ...broken, api_key: 'other' }, groq] },
+  };
 };
 
 function requestsAt(url: string): readonly Request[] {
   const { all, ...others } = policies(url);
-  const modelOf = ({ override_params: params, deployment_id: deployment }: Fields): string => String((params as Fields | undefined)?.['model'] ?? deployment);
+  const modelOf = ({ override_params: params, deployment_id: deployment }: Fields): string =>
+    String((params as Fields | undefined)?.['model'] ?? deployment);
   return [
     ...targetsAt(url).map((config) => ({ config, model: modelOf(config), body: sampled })),
     // Portkey drops the tools of DeepSeek's requests
-    ...targetsAt(url).filter(({ provider }) => provider !== 'deepseek').map((config) => ({ config, model: modelOf(config), body: inTools })),
-    // no streams: on Node 24 Portkey's gateway answers 500 to streams that it passes on unchanged (TypeError: immutable, of its own reply's headers)
+    ...targetsAt(url)
+      .filter(({ provider }) => provider !== 'deepseek')
+      .map((config) => ({ config, model: modelOf(config), body: inTools })),
+    // no streams: on Node 24 Portkey's gateway answers 500 to streams that it
+    // passes on unchanged (TypeError: immutable, of its own reply's headers)
     ...Object.entries({ all, ...others }).map(([model, config = {}]) => ({ config, model, body: sampled })),
   ];
 }
 
 /** The calls of the provider for each request. */
-async function callsOf(requests: readonly Request[], vendors: ScriptedUpstream, ask: (request: Request) => Promise<Response>): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
+async function callsOf(
+  requests: readonly Request[],
+  vendors: ScriptedUpstream,
+  ask: (request: Request) => Promise<Response>,
+): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
   const seen = [];
   for (const request of requests) {
     const before = vendors.asked.length;
     const response = await ask(request);
     await response.text();
-    seen.push({ status: response.status, calls: vendors.asked.slice(before).filter(({ method }) => method === 'POST').map(callOf) });
+    seen.push({
+      status: response.status,
+      calls: vendors.asked
+        .slice(before)
+        .filter(({ method }) => method === 'POST')
+        .map(callOf),
+    });
   }
   return seen;
 }
 
-const post = (url: string, body: Fields, headers: Readonly<Record<string, string>> = {}): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+const post = (url: string, body: Fields, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
 
-async function throughPortkey(command: string, requests: readonly Request[], vendors: ScriptedUpstream): Promise<Awaited<ReturnType<typeof callsOf>>> {
+async function throughPortkey(
+  command: string,
+  requests: readonly Request[],
+  vendors: ScriptedUpstream,
+): Promise<Awaited<ReturnType<typeof callsOf>>> {
   const port = await freePort();
-  const child = spawn(process.execPath, [command, `--port=${port}`, '--headless'], { stdio: 'ignore', env: { PATH: process.env['PATH'] ?? '' } });
+  const child = spawn(process.execPath, [command, `--port=${port}`, '--headless'], {
+    stdio: 'ignore',
+    env: { PATH: process.env['PATH'] ?? '' },
+  });
   const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; !(await fetch(url).then(({ ok }) => ok, () => false)); tries++) {
+  for (
+    let tries = 0;
+    !(await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    ));
+    tries++
+  ) {
     if (tries > 150) throw new Error("Portkey's gateway does not serve");
     await pause(200);
   }
-  const seen = await callsOf(requests, vendors, ({ config, model, body }) => post(url, { model, ...body }, { 'x-portkey-config': JSON.stringify(config) }));
+  const seen = await callsOf(requests, vendors, ({ config, model, body }) =>
+    post(url, { model, ...body }, { 'x-portkey-config': JSON.stringify(config) }),
+  );
   child.kill('SIGKILL');
   return seen;
 }
@@ -98,7 +156,10 @@ async function throughOurs(requests: readonly Request[], vendors: ScriptedUpstre
     const { code, stderr } = await runGateway(['import', 'portkey', file, '--out', out]);
     if (code !== 0) throw new Error(`gateway import ended with ${code}\n${stderr}`);
     const text = readFileSync(out, 'utf8');
-    urls.set(name, await start(text, Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, variable = '']) => [variable, 'k']))));
+    urls.set(
+      name,
+      await start(text, Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, variable = '']) => [variable, 'k']))),
+    );
   }
   const seen = await callsOf(requests, vendors, ({ model, body }) => post((urls.get(model) ?? urls.get('all'))!.url, { model, ...body }));
   await Promise.all([...urls.values()].map((gateway) => gateway.stop()));
@@ -123,6 +184,14 @@ export default {
       return fault === null ? [] : [{ what: `${model}: ${Object.keys(body).join(', ')}`, gateway: fault }];
     });
     const same = requests.length - figures.length;
-    return [{ what: 'requests with the same calls', gateway: `${same} of ${requests.length}`, target: `${requests.length}`, isMet: same === requests.length }, ...figures];
+    return [
+      {
+        what: 'requests with the same calls',
+        gateway: `${same} of ${requests.length}`,
+        target: `${requests.length}`,
+        isMet: same === requests.length,
+      },
+      ...figures,
+    ];
   },
 } satisfies Subject;

@@ -82,7 +82,10 @@ export function cpuMsOf(pid: number): number {
   }
 }
 
-/** The CPU time of the threads of a process by their names, in milliseconds. V8Worker collects garbage and compiles, WorkerThread is the thread of the store. */
+/**
+ * The CPU time of the threads of a process by their names, in milliseconds.
+ * V8Worker collects garbage and compiles, WorkerThread is the thread of the store.
+ */
 export function cpuByThread(pid: number): Map<string, number> {
   const byName = new Map<string, number>();
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -96,15 +99,27 @@ export function cpuByThread(pid: number): Map<string, number> {
 
 /** The process and its children. */
 export function familyOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter((one) => one !== ''));
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')
+      .split(' ')
+      .filter((one) => one !== ''),
+  );
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
 }
 
 /** The number of read and write system calls so far. */
-export const systemCallsOf = (pid: number): number => Array.from(readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)/gm), ([, count]) => Number(count)).reduce((a, b) => a + b, 0);
+export const systemCallsOf = (pid: number): number =>
+  Array.from(readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)/gm), ([, count]) => Number(count)).reduce(
+    (a, b) => a + b,
+    0,
+  );
 
 /** The size of all files in a folder and below it, in bytes. */
-export const bytesIn = (folder: string): number => readdirSync(folder, { recursive: true, withFileTypes: true }).reduce((sum, file) => sum + (file.isFile() ? statSync(join(file.parentPath, file.name)).size : 0), 0);
+export const bytesIn = (folder: string): number =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).reduce(
+    (sum, file) => sum + (file.isFile() ? statSync(join(file.parentPath, file.name)).size : 0),
+    0,
+  );
 
 function ticksOf(pid: number): number {
   try {

@@ -9,22 +9,38 @@ import type { AddressInfo } from 'node:net';
 import { chunksPerStream, slow } from './workload.ts';
 
 const base = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench-1', system_fingerprint: 'fp_bench' };
-const usage = { prompt_tokens: 412, completion_tokens: 200, total_tokens: 612, prompt_tokens_details: { cached_tokens: 128 }, completion_tokens_details: { reasoning_tokens: 40 } };
+const usage = {
+  prompt_tokens: 412,
+  completion_tokens: 200,
+  total_tokens: 612,
+  prompt_tokens_details: { cached_tokens: 128 },
+  completion_tokens_details: { reasoning_tokens: 40 },
+};
 const sentence = 'The gateway reads the request, asks a provider, and hands the answer on as it comes. ';
 
 const plain = Buffer.from(
-  JSON.stringify({ ...base, object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: sentence.repeat(8), refusal: null }, logprobs: null, finish_reason: 'stop' }], usage }),
+  JSON.stringify({
+    ...base,
+    object: 'chat.completion',
+    choices: [
+      { index: 0, message: { role: 'assistant', content: sentence.repeat(8), refusal: null }, logprobs: null, finish_reason: 'stop' },
+    ],
+    usage,
+  }),
 );
 
 /** The text of one event, framed. */
-export const eventOf = (choices: readonly object[], more: object = {}): string => `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices, usage: null, ...more })}\n\n`;
+export const eventOf = (choices: readonly object[], more: object = {}): string =>
+  `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices, usage: null, ...more })}\n\n`;
 
 /** The events of a stream: pieces of text, the finish, the usage, the end. */
 export function streamEvents(chunks = chunksPerStream): string[] {
   const words = sentence.split(/(?= )/);
   const pieces = Array.from({ length: chunks }, (_, at) => words[at % words.length] as string);
   return [
-    ...pieces.map((content, at) => eventOf([{ index: 0, delta: { ...(at === 0 && { role: 'assistant' }), content }, logprobs: null, finish_reason: null }])),
+    ...pieces.map((content, at) =>
+      eventOf([{ index: 0, delta: { ...(at === 0 && { role: 'assistant' }), content }, logprobs: null, finish_reason: null }]),
+    ),
     eventOf([{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }]),
     eventOf([], { usage }),
     'data: [DONE]\n\n',
@@ -75,7 +91,9 @@ function startProvider(): void {
     });
   });
   server.keepAliveTimeout = 75_000;
-  server.listen(0, '127.0.0.1', () => process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`));
+  server.listen(0, '127.0.0.1', () =>
+    process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })}\n`),
+  );
 }
 
 if (import.meta.main) startProvider();

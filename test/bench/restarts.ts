@@ -1,4 +1,7 @@
-/** Two workers under a steady load while the gateway is restarted twelve times, and then while a worker is killed: how many callers see a failure, and which records are missing. */
+/**
+ * Two workers under a steady load while the gateway is restarted twelve times, and then
+ * while a worker is killed: how many callers see a failure, and which records are missing.
+ */
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -54,10 +57,14 @@ export default {
   async measure() {
     const provider = await startBenchProvider();
     const gateway = await startBenchGateway({ upstream: provider.url, server: { workers: 2 } });
-    const callers = (kind: string, number: number): Promise<Started> => startProcess({ name: `callers-${kind}`, args: [fileBeside('./callers.ts'), kind, String(number), gateway.url] });
+    const callers = (kind: string, number: number): Promise<Started> =>
+      startProcess({ name: `callers-${kind}`, args: [fileBeside('./callers.ts'), kind, String(number), gateway.url] });
     const load: Load = { streamed: await callers('streams', streams), plain: await callers('plain', offered) };
     const file = join(dirname(gateway.dataDir), 'gateway.config.yaml');
-    const [whileRestarted, whileKilled]: Counts[] = [{ served: 0, errors: 0, first: null }, { served: 0, errors: 0, first: null }];
+    const [whileRestarted, whileKilled]: Counts[] = [
+      { served: 0, errors: 0, first: null },
+      { served: 0, errors: 0, first: null },
+    ];
     await wait(3000);
     for (let at = 0; at < restarts; at++) {
       await run(process.execPath, [fileBeside('../../core/main.ts'), 'restart', '--config', file]);
@@ -83,16 +90,32 @@ export default {
 } satisfies Subject;
 
 /** Requests without an answer when the callers ended are on record too, so there may be more records than answers, and never fewer. */
-function figuresOf({ whileRestarted, whileKilled }: { whileRestarted: Counts; whileKilled: Counts }, { records, open, streamsOpen }: { records: number; open: number; streamsOpen: number }): Figure[] {
+function figuresOf(
+  { whileRestarted, whileKilled }: { whileRestarted: Counts; whileKilled: Counts },
+  { records, open, streamsOpen }: { records: number; open: number; streamsOpen: number },
+): Figure[] {
   const answered = whileRestarted.served + whileKilled.served;
   const missing = Math.max(0, answered - records);
   const why = (text: string | null): string => (text === null ? '' : `, the first: ${text.slice(0, 120)}`);
   return [
-    { what: `requests that failed or were cut in ${restarts} restarts${why(whileRestarted.first)}`, gateway: String(whileRestarted.errors), target: '0', isMet: whileRestarted.errors === 0 },
+    {
+      what: `requests that failed or were cut in ${restarts} restarts${why(whileRestarted.first)}`,
+      gateway: String(whileRestarted.errors),
+      target: '0',
+      isMet: whileRestarted.errors === 0,
+    },
     { what: 'answers in that time', gateway: String(whileRestarted.served) },
-    { what: `requests that failed with a killed worker, of ${streamsOpen} open streams and those that ran${why(whileKilled.first)}`, gateway: String(whileKilled.errors), target: `≤ ${streamsOpen + 64}`, isMet: whileKilled.errors <= streamsOpen + 64 },
+    {
+      what: `requests that failed with a killed worker, of ${streamsOpen} open streams and those that ran${why(whileKilled.first)}`,
+      gateway: String(whileKilled.errors),
+      target: `≤ ${streamsOpen + 64}`,
+      isMet: whileKilled.errors <= streamsOpen + 64,
+    },
     { what: 'answers in that time', gateway: String(whileKilled.served) },
     { what: 'answers that are not in the log', gateway: String(missing), target: '0', isMet: missing === 0 },
-    { what: 'records of requests that were under way at the end, or failed', gateway: `${records - answered} of ${open + whileRestarted.errors + whileKilled.errors}` },
+    {
+      what: 'records of requests that were under way at the end, or failed',
+      gateway: `${records - answered} of ${open + whileRestarted.errors + whileKilled.errors}`,
+    },
   ];
 }

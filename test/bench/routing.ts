@@ -1,6 +1,6 @@
 /**
- * The stages of a request in this process, from its headers to its record, with a provider that answers at once and without a socket: so the cost
- * of plugins can be measured in microseconds.
+ * The stages of a request in this process, from its headers to its record, with a provider that
+ * answers at once and without a socket: so the cost of plugins can be measured in microseconds.
  */
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
@@ -39,7 +39,11 @@ const answer: readonly Chunk[] = [
   { type: 'usage', usage: { input: 284, cacheRead: 128, cacheWrite: null, cacheWrite1h: null, answer: 160, reasoning: 40 } },
 ];
 
-const provider: AnyPlugin = { name: 'bench/provider', summary: 'answers at once', apply: ({ hooks }) => hooks.open.tap(() => sourceOf(answer)) };
+const provider: AnyPlugin = {
+  name: 'bench/provider',
+  summary: 'answers at once',
+  apply: ({ hooks }) => hooks.open.tap(() => sourceOf(answer)),
+};
 
 /** Serves a request with this body, from its headers to its record. */
 type Serve = (body: object) => Promise<void>;
@@ -60,7 +64,12 @@ async function stagesOf(options: GatewayOptions): Promise<Serve> {
   }
   watch.seal();
   const [door] = doors as [Door];
-  const pipeline = { hooks: hooks as unknown as RequestHooks, catalogue: createCatalogue(config, Date.now), logger, refusals: new Refusals() };
+  const pipeline = {
+    hooks: hooks as unknown as RequestHooks,
+    catalogue: createCatalogue(config, Date.now),
+    logger,
+    refusals: new Refusals(),
+  };
   return async (body) => {
     const exchange = new Exchange({ method: 'POST', path, address: null, headers, config, createdAt: Date.now() });
     const { status = 200 } = await complete(exchange, { door, body: async () => body, pipeline });
@@ -103,27 +112,44 @@ const plain = kernelPlugins.filter((name) => name !== 'stream/upstream');
 const targetPlugins = [...plain, 'route/rules', 'route/keys', 'route/sticky', 'route/health'];
 
 /** The limits are never reached; the cache has room for fewer answers than a round has requests, so that each request is a miss. */
-const limits = [{ by: 'key', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000_000 }, { by: 'meta.user-id', requests_per_minute: 10_000_000 }];
+const limits = [
+  { by: 'key', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000_000 },
+  { by: 'meta.user-id', requests_per_minute: 10_000_000 },
+];
 const smallCache = { use: 'stream/cache', with: { max_bytes: 1_048_576 } };
 const keysWith = (cache: boolean): Record<string, unknown> => ({ keys: [{ name: 'bench', key: callerKey, cache }] });
 
 const floor: Way = { what: '10 targets', models: 2, options: { plugins: plain } };
 const ways: readonly Way[] = [
   { what: `${targets} targets`, models: targets / 5, options: { plugins: targetPlugins } },
-  { what: '  with limits by key and metadata', models: targets / 5, options: { plugins: [...targetPlugins, 'route/limits'], more: { limits } } },
+  {
+    what: '  with limits by key and metadata',
+    models: targets / 5,
+    options: { plugins: [...targetPlugins, 'route/limits'], more: { limits } },
+  },
   { what: '  with the cache, off', models: targets / 5, options: { plugins: [...targetPlugins, 'stream/cache'] } },
   { what: '  with the cache, misses', models: targets / 5, options: { plugins: [...targetPlugins, smallCache], more: keysWith(true) } },
   { what: '  with the cache, hits', models: targets / 5, options: { plugins: [...targetPlugins, 'stream/cache'], more: keysWith(true) } },
-  { what: '  with limits and the cache, misses', models: targets / 5, options: { plugins: [...targetPlugins, 'route/limits', smallCache], more: { limits, ...keysWith(true) } }, most: 15 },
+  {
+    what: '  with limits and the cache, misses',
+    models: targets / 5,
+    options: { plugins: [...targetPlugins, 'route/limits', smallCache], more: { limits, ...keysWith(true) } },
+    most: 15,
+  },
 ];
 
 export default {
   name: 'routing',
-  about: 'CPU of the stages of a plain request, without HTTP and without a log; the floor has 10 targets and no plugin that rests, limits or keeps',
+  about:
+    'CPU of the stages of a plain request, without HTTP and without a log; the floor has 10 targets and no plugin that rests, limits or keeps',
   async measure() {
     const all = [floor, ...ways];
-    const serves = await Promise.all(all.map(({ options, models }) => stagesOf({ upstream: 'http://127.0.0.1:9', ...options, catalogue: catalogueOf(models) })));
-    const bodies = all.map(({ models }) => Array.from({ length: requests }, (_, at) => JSON.parse(requestFor(`model-${(at * 7) % models}`, { seed: at })) as object));
+    const serves = await Promise.all(
+      all.map(({ options, models }) => stagesOf({ upstream: 'http://127.0.0.1:9', ...options, catalogue: catalogueOf(models) })),
+    );
+    const bodies = all.map(({ models }) =>
+      Array.from({ length: requests }, (_, at) => JSON.parse(requestFor(`model-${(at * 7) % models}`, { seed: at })) as object),
+    );
     const costs = all.map((): number[] => []);
     for (let round = -3; round < rounds; round++) {
       for (const [at, serve] of serves.entries()) {
@@ -135,7 +161,12 @@ export default {
     return others.map((own, at): Figure => {
       const { what, most } = ways[at] as Way;
       const added = median(own.map((cost, round) => cost - (base[round] as number)));
-      return { what: `${what}: ${microseconds(added)} more`, gateway: microseconds(median(own)), floor: microseconds(median(base)), ...(most !== undefined && { target: `≤ ${most} µs more`, isMet: added * 1000 <= most }) };
+      return {
+        what: `${what}: ${microseconds(added)} more`,
+        gateway: microseconds(median(own)),
+        floor: microseconds(median(base)),
+        ...(most !== undefined && { target: `≤ ${most} µs more`, isMet: added * 1000 <= most }),
+      };
     });
   },
 } satisfies Subject;

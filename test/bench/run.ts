@@ -1,6 +1,7 @@
 /**
- * The cost of the gateway, compared with a bare floor in the same run. `npm run bench` measures all subjects except the soak, the flood, the faults, the restarts, the clients, LiteLLM, Portkey and the flame graph; `npm run bench -- plain stream` measures the named ones.
- * No figure makes the run fail: a slow machine is not a bug. Ratios can be compared between machines, microseconds cannot.
+ * The cost of the gateway, compared with a bare floor in the same run. `npm run bench` measures all subjects except the soak, the
+ * flood, the faults, the restarts, the clients, LiteLLM, Portkey and the flame graph; `npm run bench -- plain stream` measures the
+ * named ones. No figure makes the run fail: a slow machine is not a bug. Ratios can be compared between machines, microseconds cannot.
  */
 import { machine, tableOf } from './figures.ts';
 import type { Subject } from './figures.ts';
@@ -32,7 +33,10 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   portkey: () => import('./portkey.ts'),
 };
 
-/** The soak takes ten minutes, the faults four, the workers two; the clients, LiteLLM and Portkey are installed from the network, and the flame graph is a file of the repository. */
+/**
+ * The soak takes ten minutes, the faults four, the workers two; the clients, LiteLLM and
+ * Portkey are installed from the network, and the flame graph is a file of the repository.
+ */
 const onlyWhenNamed = new Set(['workers', 'restarts', 'soak', 'flame', 'flood', 'faults', 'clients', 'litellm', 'portkey']);
 
 const asked = process.argv.slice(2);

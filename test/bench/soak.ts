@@ -26,7 +26,8 @@ interface Load {
 }
 
 async function startLoad(url: string): Promise<Load> {
-  const callers = (kind: string, number: number): Promise<Started> => startProcess({ name: `callers-${kind}`, args: [fileBeside('./callers.ts'), kind, String(number), url] });
+  const callers = (kind: string, number: number): Promise<Started> =>
+    startProcess({ name: `callers-${kind}`, args: [fileBeside('./callers.ts'), kind, String(number), url] });
   return { streamed: await callers('streams', streams), plain: await callers('plain', offered) };
 }
 
@@ -39,7 +40,8 @@ async function sampleOf(gateway: StartedGateway, load: Load, second: number): Pr
 
 const columns = ['second', 'memory', 'p50', 'p99', 'served', 'streams open', 'streams ended', 'errors', 'records waiting'];
 
-const rowOf = (cells: readonly string[]): string => `  ${cells.map((cell, at) => cell.padStart(Math.max(9, (columns[at] as string).length))).join('  ')}\n`;
+const rowOf = (cells: readonly string[]): string =>
+  `  ${cells.map((cell, at) => cell.padStart(Math.max(9, (columns[at] as string).length))).join('  ')}\n`;
 
 const errorsOf = ({ plain, streamed }: Sample): number => plain.errors + streamed.errors;
 
@@ -74,19 +76,37 @@ async function watch(gateway: StartedGateway, load: Load): Promise<Sample[]> {
 function drift(what: string, values: readonly number[], { most, show }: { most: number; show: (value: number) => string }): Figure {
   const third = Math.floor(values.length / 3);
   const [last, middle] = [median(values.slice(-third)), median(values.slice(third, -third))];
-  return { what: `${what}, last third beside the middle third`, gateway: show(last), floor: show(middle), ratio: last / middle, target: `≤ ${most} ×`, isMet: last / middle <= most };
+  return {
+    what: `${what}, last third beside the middle third`,
+    gateway: show(last),
+    floor: show(middle),
+    ratio: last / middle,
+    target: `≤ ${most} ×`,
+    isMet: last / middle <= most,
+  };
 }
 
 const warmUpS = 120;
 
-/** Megabytes a minute by least squares, after the warm-up. One run of ten minutes is exact to one megabyte, because memory goes up and down by ten. */
+/**
+ * Megabytes a minute by least squares, after the warm-up. One run of ten
+ * minutes is exact to one megabyte, because memory goes up and down by ten.
+ */
 function growthOf(list: readonly Sample[]): Figure[] {
   const points = list.filter(({ second }) => second >= warmUpS).map(({ second, residentMb }) => ({ minute: second / 60, mb: residentMb }));
   if (points.length < 3) return [];
-  const mean = (of: (point: (typeof points)[number]) => number): number => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const mean = (of: (point: (typeof points)[number]) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
   const [minute, mb] = [mean((point) => point.minute), mean((point) => point.mb)];
   const slope = mean((point) => (point.minute - minute) * (point.mb - mb)) / mean((point) => (point.minute - minute) ** 2);
-  return [{ what: `memory (RSS), growth after the first ${warmUpS / 60} minutes`, gateway: `${slope.toFixed(2)} MB a minute`, target: '≤ 1 MB a minute', isMet: slope <= 1 }];
+  return [
+    {
+      what: `memory (RSS), growth after the first ${warmUpS / 60} minutes`,
+      gateway: `${slope.toFixed(2)} MB a minute`,
+      target: '≤ 1 MB a minute',
+      isMet: slope <= 1,
+    },
+  ];
 }
 
 function figuresOf(list: readonly Sample[]): Figure[] {
@@ -94,12 +114,26 @@ function figuresOf(list: readonly Sample[]): Figure[] {
   const first = list.map(({ plain, streamed }) => plain.firstError ?? streamed.firstError).find((error) => error !== null);
   const sumOf = (count: (seen: Seen) => number): number => list.reduce((sum, { plain }) => sum + count(plain), 0);
   return [
-    drift('memory (RSS)', list.map(({ residentMb }) => residentMb), { most: 1.1, show: (mb) => `${mb.toFixed(0)} MB` }),
+    drift(
+      'memory (RSS)',
+      list.map(({ residentMb }) => residentMb),
+      { most: 1.1, show: (mb) => `${mb.toFixed(0)} MB` },
+    ),
     ...growthOf(list),
-    drift('p99 of plain requests', list.map(({ plain }) => plain.p99), { most: 1.5, show: milliseconds }),
-    { what: `plain requests served, of ${offered}/s offered`, gateway: perSecond(sumOf(({ served }) => served) / sumOf(({ seconds }) => seconds)) },
+    drift(
+      'p99 of plain requests',
+      list.map(({ plain }) => plain.p99),
+      { most: 1.5, show: milliseconds },
+    ),
+    {
+      what: `plain requests served, of ${offered}/s offered`,
+      gateway: perSecond(sumOf(({ served }) => served) / sumOf(({ seconds }) => seconds)),
+    },
     { what: 'plain requests that found all connections taken', gateway: String(sumOf(({ unsent }) => unsent)) },
-    { what: 'streams open, the fewest after the first third', gateway: String(Math.min(...list.slice(list.length / 3).map(({ streamed }) => streamed.open))) },
+    {
+      what: 'streams open, the fewest after the first third',
+      gateway: String(Math.min(...list.slice(list.length / 3).map(({ streamed }) => streamed.open))),
+    },
     { what: `errors${first === undefined ? '' : `, the first: ${first}`}`, gateway: String(errors), target: '0', isMet: errors === 0 },
     { what: 'records waiting, the most', gateway: String(Math.max(...list.map(({ waitingRecords }) => waitingRecords))) },
   ];
@@ -108,7 +142,11 @@ function figuresOf(list: readonly Sample[]): Figure[] {
 /** The share of one core that each process used. A load process that uses a whole core limits the result. */
 function busy(processes: readonly Started[]): () => Figure[] {
   const before = processes.map(({ pid }) => cpuMsOf(pid));
-  return () => processes.map(({ name, pid }, at) => ({ what: `CPU of ${name}, all threads`, gateway: `${((cpuMsOf(pid) - (before[at] as number)) / seconds / 10).toFixed(0)} % of a core` }));
+  return () =>
+    processes.map(({ name, pid }, at) => ({
+      what: `CPU of ${name}, all threads`,
+      gateway: `${((cpuMsOf(pid) - (before[at] as number)) / seconds / 10).toFixed(0)} % of a core`,
+    }));
 }
 
 export default {

@@ -15,28 +15,49 @@ const connections = 32;
 const requests = 20_000;
 const load = { connections, requests, bodies: [requestFor('plain')] };
 
-const threadNames: Readonly<Record<string, string>> = { MainThread: 'main thread', V8Worker: 'garbage collection and compiler threads', WorkerThread: 'thread of the store', 'libuv-worker': 'file system threads' };
+const threadNames: Readonly<Record<string, string>> = {
+  MainThread: 'main thread',
+  V8Worker: 'garbage collection and compiler threads',
+  WorkerThread: 'thread of the store',
+  'libuv-worker': 'file system threads',
+};
 
 async function byThread(line: Line): Promise<Figure[]> {
   const { pid } = line.process;
   const before = { threads: cpuByThread(pid), calls: systemCallsOf(pid) };
   await run(line, load);
   const after = cpuByThread(pid);
-  const figures = Object.entries(threadNames).map(([name, what]): Figure => ({ what, gateway: microseconds(((after.get(name) ?? 0) - (before.threads.get(name) ?? 0)) / requests) }));
-  return [...figures, { what: 'reads and writes of the kernel', gateway: `${((systemCallsOf(pid) - before.calls) / requests).toFixed(1)} a request` }];
+  const figures = Object.entries(threadNames).map(([name, what]): Figure => ({
+    what,
+    gateway: microseconds(((after.get(name) ?? 0) - (before.threads.get(name) ?? 0)) / requests),
+  }));
+  return [
+    ...figures,
+    { what: 'reads and writes of the kernel', gateway: `${((systemCallsOf(pid) - before.calls) / requests).toFixed(1)} a request` },
+  ];
 }
 
 /** Seconds by plugin, from the gateway's own metrics. */
 async function pluginSeconds(url: string): Promise<Map<string, number>> {
   const text = await (await fetch(`${url}/metrics`, { headers: adminHeaders })).text();
-  return new Map(Array.from(text.matchAll(/^gateway_plugin_seconds_total\{plugin="([^"]+)"\} (\S+)$/gm), ([, plugin = '', seconds]) => [plugin, Number(seconds)]));
+  return new Map(
+    Array.from(text.matchAll(/^gateway_plugin_seconds_total\{plugin="([^"]+)"\} (\S+)$/gm), ([, plugin = '', seconds]) => [
+      plugin,
+      Number(seconds),
+    ]),
+  );
 }
 
 async function byPlugin(line: Line): Promise<Figure[]> {
   const before = await pluginSeconds(line.process.url);
   await run(line, load);
-  const spent = Array.from(await pluginSeconds(line.process.url), ([plugin, seconds]): [string, number] => [plugin, ((seconds - (before.get(plugin) ?? 0)) * 1000) / requests]);
-  return spent.sort(([, a], [, b]) => b - a).map(([plugin, ms]) => ({ what: `requests waited for plugin ${plugin}`, gateway: microseconds(ms) }));
+  const spent = Array.from(await pluginSeconds(line.process.url), ([plugin, seconds]): [string, number] => [
+    plugin,
+    ((seconds - (before.get(plugin) ?? 0)) * 1000) / requests,
+  ]);
+  return spent
+    .sort(([, a], [, b]) => b - a)
+    .map(([plugin, ms]) => ({ what: `requests waited for plugin ${plugin}`, gateway: microseconds(ms) }));
 }
 
 /** The own time of each part, in milliseconds, without the time that the thread slept. */
@@ -59,7 +80,10 @@ async function byRoom(upstream: string): Promise<Figure[]> {
   await line.process.stop();
   const main = ownTimes(mainProfileIn(folder));
   const all = [...main.values()].reduce((a, b) => a + b, 0);
-  return Array.from(main).sort(([, a], [, b]) => b - a).slice(0, 25).map(([part, ms]) => ({ what: `main thread in ${part}`, gateway: microseconds(ms / requests), ratio: ms / all }));
+  return Array.from(main)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 25)
+    .map(([part, ms]) => ({ what: `main thread in ${part}`, gateway: microseconds(ms / requests), ratio: ms / all }));
 }
 
 function jsonOnce(): Figure {

@@ -12,12 +12,24 @@ import { headers, path, requestFor } from './workload.ts';
 
 const connections = 32;
 const rounds = 7;
-/** With 60,000 requests, of which each worker gets half, V8 still compiled in the measured rounds of the workers alone: their ratio was 1.5 in one run and 1.8 in the next. */
+/**
+ * With 60,000 requests, of which each worker gets half, V8 still compiled in the measured
+ * rounds of the workers alone: their ratio was 1.5 in one run and 1.8 in the next.
+ */
 const warmUp = 240_000;
 const requests = 8000;
 
 const body = requestFor('plain');
-const bytes = Buffer.from([`POST ${path} HTTP/1.1`, 'host: localhost', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
+const bytes = Buffer.from(
+  [
+    `POST ${path} HTTP/1.1`,
+    'host: localhost',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n'),
+);
 
 /** cost: an HTTP client would take as much CPU as a third of the gateway, on the same cores. This one writes bytes and counts bytes. */
 class Caller {
@@ -72,21 +84,29 @@ interface Line {
 
 async function round({ callers, gateway }: Line, provider: Started): Promise<Round> {
   const members = familyOf(gateway.pid);
-  const own = (pid: number): number => cpuMsOf(pid) - (members[0] === pid ? members.slice(1).reduce((sum, child) => sum + cpuMsOf(child), 0) : 0);
+  const own = (pid: number): number =>
+    cpuMsOf(pid) - (members[0] === pid ? members.slice(1).reduce((sum, child) => sum + cpuMsOf(child), 0) : 0);
   const before = members.map(own);
   const [providerBefore, { user, system }] = [cpuMsOf(provider.pid), process.cpuUsage()];
   const startedAt = performance.now();
   let sent = 0;
-  await Promise.all(callers.map(async (caller) => {
-    while (sent++ < requests) await caller.ask();
-  }));
+  await Promise.all(
+    callers.map(async (caller) => {
+      while (sent++ < requests) await caller.ask();
+    }),
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   const callersMs = (process.cpuUsage({ user, system }).user + process.cpuUsage({ user, system }).system) / 1000;
   // storing the records is a part of the cost
   await gateway.drained?.();
   const spent = members.map((pid, at) => own(pid) - (before[at] as number));
   const all = spent.reduce((sum, ms) => sum + ms, 0);
-  return { rate: requests / seconds, gateway: all / requests, rest: (cpuMsOf(provider.pid) - providerBefore + callersMs) / requests, busiest: Math.max(...spent) / all };
+  return {
+    rate: requests / seconds,
+    gateway: all / requests,
+    rest: (cpuMsOf(provider.pid) - providerBefore + callersMs) / requests,
+    busiest: Math.max(...spent) / all,
+  };
 }
 
 /** Keeps all threads of a process on one core, also threads that start later. */
@@ -104,17 +124,39 @@ async function measureAll(lines: readonly Line[], provider: Started): Promise<vo
   }
 }
 
-const memoryOf = ({ gateway }: Line): string => familyOf(gateway.pid).map((pid) => `${residentMbOf(pid)?.toFixed(0)}`).join(' + ');
+const memoryOf = ({ gateway }: Line): string =>
+  familyOf(gateway.pid)
+    .map((pid) => `${residentMbOf(pid)?.toFixed(0)}`)
+    .join(' + ');
 
 function figuresOf(name: string, one: Line, two: Line): Figure[] {
   const of = (line: Line, what: keyof Round): number[] => line.rounds.map((one) => one[what]);
-  const room = median(of(two, 'gateway').map((cost, at) => 2 * (of(one, 'gateway')[at] as number) / cost));
+  const room = median(of(two, 'gateway').map((cost, at) => (2 * (of(one, 'gateway')[at] as number)) / cost));
   return [
     ratioFigure(`requests per second, ${name}`, { gateway: of(two, 'rate'), floor: of(one, 'rate'), show: perSecond }),
-    ratioFigure(`CPU per request, parent included, ${name}`, { gateway: of(two, 'gateway'), floor: of(one, 'gateway'), show: microseconds }),
-    { what: `requests per second by the CPU per request, if the gateway had both cores for itself, ${name}`, gateway: '', ratio: room, target: '≥ 1.7 ×', isMet: room >= 1.7 },
-    { what: `callers and provider, CPU per request on the same cores, ${name}`, gateway: microseconds(median(of(two, 'rest'))), floor: microseconds(median(of(one, 'rest'))) },
-    { what: `share of the busier worker, ${name}`, gateway: `${(median(of(two, 'busiest')) * 100).toFixed(0)} %`, target: '≤ 60 %', isMet: median(of(two, 'busiest')) <= 0.6 },
+    ratioFigure(`CPU per request, parent included, ${name}`, {
+      gateway: of(two, 'gateway'),
+      floor: of(one, 'gateway'),
+      show: microseconds,
+    }),
+    {
+      what: `requests per second by the CPU per request, if the gateway had both cores for itself, ${name}`,
+      gateway: '',
+      ratio: room,
+      target: '≥ 1.7 ×',
+      isMet: room >= 1.7,
+    },
+    {
+      what: `callers and provider, CPU per request on the same cores, ${name}`,
+      gateway: microseconds(median(of(two, 'rest'))),
+      floor: microseconds(median(of(one, 'rest'))),
+    },
+    {
+      what: `share of the busier worker, ${name}`,
+      gateway: `${(median(of(two, 'busiest')) * 100).toFixed(0)} %`,
+      target: '≤ 60 %',
+      isMet: median(of(two, 'busiest')) <= 0.6,
+    },
     { what: `memory in MB: parent + workers, ${name}`, gateway: memoryOf(two), floor: memoryOf(one) },
   ];
 }

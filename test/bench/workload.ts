@@ -1,4 +1,7 @@
-/** The requests, the same for the provider, the floor and the gateway, and the numbers by which figures are divided. With so many chunks, the cost of the request is a small part of the figure of one chunk. */
+/**
+ * The requests, the same for the provider, the floor and the gateway, and the numbers by which figures
+ * are divided. With so many chunks, the cost of the request is a small part of the figure of one chunk.
+ */
 export const chunksPerStream = 1000;
 
 /** The script of the model `slow`: five chunks at a time, eight seconds a stream. */
@@ -31,7 +34,8 @@ const messages = [
 ];
 
 /** A chat request with a prompt of about 600 characters. */
-export const requestFor = (model: string, more: object = {}): string => JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });
+export const requestFor = (model: string, more: object = {}): string =>
+  JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });
 
 /** A door, and the same request in its format. */
 export interface BenchDoor {
@@ -43,9 +47,39 @@ const [system, ...turns] = messages as [(typeof messages)[number], ...typeof mes
 
 export const doors: readonly BenchDoor[] = [
   { path, body: { messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711' } },
-  { path: '/v1/messages', body: { system: system.content, messages: turns, temperature: 0.7, max_tokens: 512, thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, metadata: { user_id: 'user-4711' } } },
-  { path: '/v1/responses', body: { instructions: system.content, input: turns, temperature: 0.7, max_output_tokens: 512, reasoning: { effort: 'low' }, user: 'user-4711' } },
-  { path: '/v1/completions', body: { prompt: messages.map(({ content }) => content).join('\n'), temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711' } },
+  {
+    path: '/v1/messages',
+    body: {
+      system: system.content,
+      messages: turns,
+      temperature: 0.7,
+      max_tokens: 512,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+      metadata: { user_id: 'user-4711' },
+    },
+  },
+  {
+    path: '/v1/responses',
+    body: {
+      instructions: system.content,
+      input: turns,
+      temperature: 0.7,
+      max_output_tokens: 512,
+      reasoning: { effort: 'low' },
+      user: 'user-4711',
+    },
+  },
+  {
+    path: '/v1/completions',
+    body: {
+      prompt: messages.map(({ content }) => content).join('\n'),
+      temperature: 0.7,
+      max_tokens: 512,
+      reasoning_effort: 'low',
+      user: 'user-4711',
+    },
+  },
 ];
 
 /** A request for a stream. */

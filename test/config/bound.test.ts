@@ -14,7 +14,8 @@ async function problemsOf(yaml: string, bound: string): Promise<string[]> {
   return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(`${file}:`, ''));
 }
 
-const refusal = (place: string, bound: string): string => `${place} server.host: the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys, keep \`keys\`, or restart the gateway with this file`;
+const refusal = (place: string, bound: string): string =>
+  `${place} server.host: the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys, keep \`keys\`, or restart the gateway with this file`;
 
 test.each(['0.0.0.0', '::', '192.168.1.5'])('a config without keys is refused while %s is open, whatever its host', async (bound) => {
   expect(await problemsOf(`server: { host: 127.0.0.1 }\n${model}`, bound)).toEqual([refusal('1:17', bound)]);
@@ -25,10 +26,16 @@ test.each(['0.0.0.0', '::'])('a config with keys is accepted while %s is open', 
   expect(await problemsOf(`server: { host: 127.0.0.1 }\n${keys}${model}`, bound)).toEqual([]);
 });
 
-test.each([[1, 4, 100], [4, 1, 25], [2, 2, 50]])('%i processes that serve share the limits, while the config says %i', async (workers, written, share) => {
+test.each([
+  [1, 4, 100],
+  [4, 1, 25],
+  [2, 2, 50],
+])('%i processes that serve share the limits, while the config says %i', async (workers, written, share) => {
   const file = `${folderOf({ 'gateway.config.yaml': `server: { workers: ${written}, limits: { in_flight_bytes: 100000000, in_flight_requests: 100 } }\n${model}` })}/gateway.config.yaml`;
   const loaded = await loadConfig(file, { ...options({}), bound: { address: '127.0.0.1', workers } });
-  expect(loaded).toMatchObject({ config: { server: { workers: written, limits: { inFlightBytes: share * 1_000_000, inFlightRequests: share } } } });
+  expect(loaded).toMatchObject({
+    config: { server: { workers: written, limits: { inFlightBytes: share * 1_000_000, inFlightRequests: share } } },
+  });
 });
 
 test.each(['127.0.0.1', '::1', '127.0.0.2'])('a config without keys is accepted while %s is open', async (bound) => {

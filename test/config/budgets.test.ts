@@ -13,7 +13,11 @@ const address = 'base_url: "http://127.0.0.1:9/v1", api_key: none';
 async function warningsOf(provider: string, mapping: string) {
   const plugins = '[dialects/openai-chat, dialects/openai-responses, dialects/anthropic, dialects/gemini, dialects/bedrock]';
   const yaml = `plugins: ${plugins}\nproviders:\n  up: { ${provider} }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: up, ${mapping} }] }\n`;
-  const loaded = await loadConfig(join(folderOf({ 'gateway.config.yaml': yaml }), 'gateway.config.yaml'), { env: {}, loadPlugin, shippedPlugins });
+  const loaded = await loadConfig(join(folderOf({ 'gateway.config.yaml': yaml }), 'gateway.config.yaml'), {
+    env: {},
+    loadPlugin,
+    shippedPlugins,
+  });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   return loaded.warnings.map(({ path, message, line, isFault }) => ({ path, message, line, isFault }));
 }
@@ -35,7 +39,14 @@ test.each<[string, string, boolean]>([
   const warnings = await warningsOf(`dialect: ${dialect}, ${address}`, `reasoning: { max_tokens: true }${more}`);
   if (hasField) return expect(warnings).toEqual([]);
   const named = more.includes('openai-responses') ? 'openai-responses' : dialect;
-  expect(warnings).toEqual([{ path: 'models[0].providers[0].reasoning.max_tokens', message: `the dialect "${named}" has no field for a budget of this model, so budgets of callers are dropped`, line: 5, isFault: true }]);
+  expect(warnings).toEqual([
+    {
+      path: 'models[0].providers[0].reasoning.max_tokens',
+      message: `the dialect "${named}" has no field for a budget of this model, so budgets of callers are dropped`,
+      line: 5,
+      isFault: true,
+    },
+  ]);
 });
 
 test('a mapping that declares no budget has no warning', async () => {

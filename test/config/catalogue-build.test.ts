@@ -9,10 +9,15 @@ import { overrides } from '../../schemas/catalogue/sources.ts';
 
 const files = catalogueFiles();
 const models = [...files.values()].flatMap(modelsOf);
-const names = models.flatMap(({ id, aliases = [], providers }) => [id, ...aliases, ...providers.map(({ externalId = '' }) => externalId)].map((name) => [id, name] as const));
+const names = models.flatMap(({ id, aliases = [], providers }) =>
+  [id, ...aliases, ...providers.map(({ externalId = '' }) => externalId)].map((name) => [id, name] as const),
+);
 
 const head = '# by hand\nmodels:\n';
-const filled = (...lines: readonly string[]): string => fillIn(`${head}${lines.join('\n')}\n`).slice(head.length).trimEnd();
+const filled = (...lines: readonly string[]): string =>
+  fillIn(`${head}${lines.join('\n')}\n`)
+    .slice(head.length)
+    .trimEnd();
 
 describe('the generator', () => {
   test('was run: the values of each file are up to date', () => {
@@ -24,7 +29,15 @@ describe('the generator', () => {
   });
 
   test('fills in the values of the sources for a new model, at the place of each key', () => {
-    expect(filled('  - id: claude-sonnet-4-5', '    name: Mine # my own words', '    providers: [{ providerId: anthropic, externalId: claude-sonnet-4-5-20250929, tools: true }]').split('\n').map((line) => line.replace(/tiers: .*/, 'tiers'))).toEqual([
+    expect(
+      filled(
+        '  - id: claude-sonnet-4-5',
+        '    name: Mine # my own words',
+        '    providers: [{ providerId: anthropic, externalId: claude-sonnet-4-5-20250929, tools: true }]',
+      )
+        .split('\n')
+        .map((line) => line.replace(/tiers: .*/, 'tiers')),
+    ).toEqual([
       '  - id: claude-sonnet-4-5',
       '    name: Mine # my own words',
       '    created: 1759104000',
@@ -37,17 +50,38 @@ describe('the generator', () => {
   });
 
   test('does not change limits that are written, and prices that no source has', () => {
-    const written = ['  - id: gpt-mine', '    architecture: { tokenizer: o200k }', '    context_length: 5', '    pricing: { prompt: "0.1", completion: "0.2" }', '    providers:', '      - { providerId: openai }'];
+    const written = [
+      '  - id: gpt-mine',
+      '    architecture: { tokenizer: o200k }',
+      '    context_length: 5',
+      '    pricing: { prompt: "0.1", completion: "0.2" }',
+      '    providers:',
+      '      - { providerId: openai }',
+    ];
     expect(filled(...written)).toBe(written.join('\n'));
   });
 
   test('writes its own price into a dearer mapping, in flow or block style, and removes one that equals the price of the model', () => {
     const lines = filled(
-      '  - id: gpt-5-nano', '    context_length: 400000', '    pricing: {}', '    providers:', '      - { providerId: openai, pricing: { prompt: "1" }, tools: true }',
-      '      - { providerId: openrouter, externalId: openai/gpt-5-nano, tools: true }', '      - providerId: openrouter', '        externalId: openai/gpt-5-nano', '        tools: true',
+      '  - id: gpt-5-nano',
+      '    context_length: 400000',
+      '    pricing: {}',
+      '    providers:',
+      '      - { providerId: openai, pricing: { prompt: "1" }, tools: true }',
+      '      - { providerId: openrouter, externalId: openai/gpt-5-nano, tools: true }',
+      '      - providerId: openrouter',
+      '        externalId: openai/gpt-5-nano',
+      '        tools: true',
     ).split('\n');
     const own = 'pricing: { prompt: "0.00000005", completion: "0.0000004", input_cache_read: "0.00000001" }';
-    expect(lines.slice(lines.indexOf('    providers:') + 1)).toEqual(['      - { providerId: openai, tools: true }', `      - { providerId: openrouter, externalId: openai/gpt-5-nano, ${own}, tools: true }`, '      - providerId: openrouter', '        externalId: openai/gpt-5-nano', `        ${own}`, '        tools: true']);
+    expect(lines.slice(lines.indexOf('    providers:') + 1)).toEqual([
+      '      - { providerId: openai, tools: true }',
+      `      - { providerId: openrouter, externalId: openai/gpt-5-nano, ${own}, tools: true }`,
+      '      - providerId: openrouter',
+      '        externalId: openai/gpt-5-nano',
+      `        ${own}`,
+      '        tools: true',
+    ]);
   });
 });
 
@@ -59,7 +93,10 @@ describe('the catalogue files', () => {
   });
 
   test('have no model twice, and no name for two models', () => {
-    const owners = Map.groupBy(models.flatMap(({ id, aliases = [] }) => [id, ...aliases].map((name) => [name, id] as const)), ([name]) => name);
+    const owners = Map.groupBy(
+      models.flatMap(({ id, aliases = [] }) => [id, ...aliases].map((name) => [name, id] as const)),
+      ([name]) => name,
+    );
     expect([...owners].filter(([, all]) => all.length > 1).map(([name]) => name)).toEqual([]);
   });
 
@@ -71,10 +108,17 @@ describe('the catalogue files', () => {
 
 describe('the overrides', () => {
   test('name existing models, and providers that serve them', () => {
-    const unknown = overrides.overrides.flatMap(({ models: all }) => Object.entries(all).flatMap(([id, { at = {} }]) => {
-      const providers = models.find((model) => model.id === id)?.providers.map(({ providerId }) => providerId) ?? [];
-      return [...(providers.length === 0 ? [id] : []), ...Object.keys(at).filter((provider) => !providers.includes(provider)).map((provider) => `${id} ${provider}`)];
-    }));
+    const unknown = overrides.overrides.flatMap(({ models: all }) =>
+      Object.entries(all).flatMap(([id, { at = {} }]) => {
+        const providers = models.find((model) => model.id === id)?.providers.map(({ providerId }) => providerId) ?? [];
+        return [
+          ...(providers.length === 0 ? [id] : []),
+          ...Object.keys(at)
+            .filter((provider) => !providers.includes(provider))
+            .map((provider) => `${id} ${provider}`),
+        ];
+      }),
+    );
     expect(unknown).toEqual([]);
   });
 

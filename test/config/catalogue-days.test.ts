@@ -8,12 +8,25 @@ const makers = ['openai', 'xai', 'anthropic'];
 const models = makers.flatMap((name) => modelsOf(readFileSync(new URL(`../../config/catalogue/${name}.yaml`, import.meta.url), 'utf8')));
 
 /** Every provider of these models, each with a key. */
-const providers = Object.fromEntries(models.flatMap((model: Written) => model.providers).map(({ providerId }) => [providerId, { dialect: makers.includes(providerId) ? providerId : 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' }]));
+const providers = Object.fromEntries(
+  models
+    .flatMap((model: Written) => model.providers)
+    .map(({ providerId }) => [
+      providerId,
+      { dialect: makers.includes(providerId) ? providerId : 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' },
+    ]),
+);
 
-const mappingOf = ({ providerId, externalId }: Written['providers'][number]): object => ({ providerId, ...(externalId !== undefined && { externalId }) });
+const mappingOf = ({ providerId, externalId }: Written['providers'][number]): object => ({
+  providerId,
+  ...(externalId !== undefined && { externalId }),
+});
 
 async function listed(): Promise<(query: string) => Promise<Map<string, Record<string, unknown>>>> {
-  const { get } = await gatewayOf({ providers, models: models.map((model) => ({ ...model, providers: model.providers.map(mappingOf) })) }, { clock: () => Date.parse('2026-11-22T12:00:00Z') });
+  const { get } = await gatewayOf(
+    { providers, models: models.map((model) => ({ ...model, providers: model.providers.map(mappingOf) })) },
+    { clock: () => Date.parse('2026-11-22T12:00:00Z') },
+  );
   return async (query) => {
     const { data } = (await (await get(`/v1/models${query}`)).json()) as { data: ({ id: string } & Record<string, unknown>)[] };
     return new Map(data.map((model) => [model.id, model]));
@@ -34,5 +47,8 @@ test('the list leaves out deactivated models, unless it is asked for them, and d
 
 test('the list has the release date of each model', async () => {
   const list = await listed();
-  expect((await list('')).get('gpt-5.6-sol')).toMatchObject({ created: Date.parse('2026-07-09') / 1000, architecture: { tokenizer: 'o200k' } });
+  expect((await list('')).get('gpt-5.6-sol')).toMatchObject({
+    created: Date.parse('2026-07-09') / 1000,
+    architecture: { tokenizer: 'o200k' },
+  });
 });

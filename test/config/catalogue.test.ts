@@ -10,7 +10,11 @@ import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/confi
 import { createPluginLoader } from '../../core/host/loader.ts';
 
 const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
-const loaded = await loadConfig(fileURLToPath(new URL('../../gateway.config.yaml', import.meta.url)), { env: {}, loadPlugin, shippedPlugins });
+const loaded = await loadConfig(fileURLToPath(new URL('../../gateway.config.yaml', import.meta.url)), {
+  env: {},
+  loadPlugin,
+  shippedPlugins,
+});
 if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
 const { models, providers } = loaded.config;
 
@@ -36,13 +40,23 @@ describe('the shipped catalogue', () => {
   test('uses every provider of the config file, except hosts without prices in any source', () => {
     const used = new Set(models.flatMap((model) => model.providers.map(({ providerId }) => providerId)));
     const unused = [...providers.keys()].filter((id) => !used.has(id));
-    expect(unused.filter((id) => !['huggingface', 'sambanova', 'nebius', 'deepinfra', 'novita', 'hyperbolic', 'databricks', 'cloudflare', 'github'].includes(id))).toEqual([]);
+    expect(
+      unused.filter(
+        (id) =>
+          !['huggingface', 'sambanova', 'nebius', 'deepinfra', 'novita', 'hyperbolic', 'databricks', 'cloudflare', 'github'].includes(id),
+      ),
+    ).toEqual([]);
   });
 
   test('has dimensions for models with a choice of lengths, and for no model with vectors of one length', () => {
     const vectors = models.filter(({ architecture }) => architecture.output_modalities.includes('embeddings'));
     const fixed = vectors.filter((model) => !model.supported_parameters.includes('dimensions'));
-    expect(fixed.map(({ id }) => id).toSorted()).toEqual(['cohere-embed-english-v3', 'cohere-embed-multilingual-v3', 'mistral-embed', 'text-embedding-ada-002']);
+    expect(fixed.map(({ id }) => id).toSorted()).toEqual([
+      'cohere-embed-english-v3',
+      'cohere-embed-multilingual-v3',
+      'mistral-embed',
+      'text-embedding-ada-002',
+    ]);
   });
 
   test('names no provider twice for one model', () => {
@@ -53,12 +67,32 @@ describe('the shipped catalogue', () => {
 
 /** Our provider → theirs. A provider that is missing here is unknown to them. */
 const theirProvider: Readonly<Record<string, string>> = {
-  openai: 'openai', anthropic: 'anthropic', google: 'google', xai: 'x-ai', deepseek: 'deepseek', groq: 'groq', mistral: 'mistral', together: 'together', fireworks: 'fireworks',
-  openrouter: 'openrouter', cerebras: 'cerebras', perplexity: 'perplexity', moonshot: 'moonshotai', zai: 'zai', bedrock: 'aws', azure: 'azure', vertex: 'google', cohere: 'cohere', minimax: 'minimax', baseten: 'baseten',
+  openai: 'openai',
+  anthropic: 'anthropic',
+  google: 'google',
+  xai: 'x-ai',
+  deepseek: 'deepseek',
+  groq: 'groq',
+  mistral: 'mistral',
+  together: 'together',
+  fireworks: 'fireworks',
+  openrouter: 'openrouter',
+  cerebras: 'cerebras',
+  perplexity: 'perplexity',
+  moonshot: 'moonshotai',
+  zai: 'zai',
+  bedrock: 'aws',
+  azure: 'azure',
+  vertex: 'google',
+  cohere: 'cohere',
+  minimax: 'minimax',
+  baseten: 'baseten',
 };
 
 /** Our price → theirs, and the number of units that it is for. */
-const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers' | 'peak'>, readonly [name: string, units: number]>> = {
+const theirPrice: Readonly<
+  Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers' | 'peak'>, readonly [name: string, units: number]>
+> = {
   prompt: ['input_mtok', 1e6],
   completion: ['output_mtok', 1e6],
   input_cache_read: ['cache_read_mtok', 1e6],
@@ -110,29 +144,60 @@ const exceptions: readonly { readonly why: string; readonly what: readonly strin
   {
     why: 'they round what the vendor and OpenRouter give exactly',
     what: [
-      'gpt-5.5 context_length', 'gpt-5.5-pro context_length', 'gpt-4.1 context_length', 'gpt-4.1-mini context_length', 'gpt-4.1-nano context_length',
-      'gemini-3.8-flash context_length', 'gemini-3.7-flash context_length', 'gemini-3.6-flash context_length', 'gemini-3.5-flash context_length', 'gemini-3.5-flash-lite context_length',
-      'gemini-3.1-flash-lite context_length', 'gemini-3-flash-preview context_length', 'gemini-2.5-flash-lite context_length',
-      'qwen3-coder-30b-a3b context_length', 'qwen3-vl-235b-a22b context_length', 'deepseek-v4-pro-0813 context_length',
+      'gpt-5.5 context_length',
+      'gpt-5.5-pro context_length',
+      'gpt-4.1 context_length',
+      'gpt-4.1-mini context_length',
+      'gpt-4.1-nano context_length',
+      'gemini-3.8-flash context_length',
+      'gemini-3.7-flash context_length',
+      'gemini-3.6-flash context_length',
+      'gemini-3.5-flash context_length',
+      'gemini-3.5-flash-lite context_length',
+      'gemini-3.1-flash-lite context_length',
+      'gemini-3-flash-preview context_length',
+      'gemini-2.5-flash-lite context_length',
+      'qwen3-coder-30b-a3b context_length',
+      'qwen3-vl-235b-a22b context_length',
+      'deepseek-v4-pro-0813 context_length',
     ],
   },
   {
     why: 'they have the context of one host only, where it is different',
-    what: ['qwen3-coder-480b-a35b context_length', 'qwen3-32b context_length', 'deepseek-r1 context_length', 'nemotron-3-super-120b-a12b context_length', 'nemotron-3-ultra-550b-a55b context_length'],
+    what: [
+      'qwen3-coder-480b-a35b context_length',
+      'qwen3-32b context_length',
+      'deepseek-r1 context_length',
+      'nemotron-3-super-120b-a12b context_length',
+      'nemotron-3-ultra-550b-a55b context_length',
+    ],
   },
   {
     why: 'they give it the prices of Claude Sonnet 5, whose cache reads cost twice as much',
-    what: ['claude-sonnet-5-5 anthropic input_cache_read', 'claude-sonnet-5-5 anthropic web_search', 'claude-sonnet-5-5 bedrock input_cache_read'],
+    what: [
+      'claude-sonnet-5-5 anthropic input_cache_read',
+      'claude-sonnet-5-5 anthropic web_search',
+      'claude-sonnet-5-5 bedrock input_cache_read',
+    ],
   },
   {
     why: 'they give it the prices of GPT-6 Sol there; OpenRouter has the prices of OpenAI',
-    what: ['gpt-5.6-sol openrouter prompt', 'gpt-5.6-sol openrouter completion', 'gpt-5.6-sol openrouter input_cache_read', 'gpt-5.6-sol openrouter input_cache_write'],
+    what: [
+      'gpt-5.6-sol openrouter prompt',
+      'gpt-5.6-sol openrouter completion',
+      'gpt-5.6-sol openrouter input_cache_read',
+      'gpt-5.6-sol openrouter input_cache_write',
+    ],
   },
   {
     why: 'they have the prices of the promotion that ended on 2026-09-09',
     what: [
-      'glm-5.3-flash zai prompt', 'glm-5.3-flash zai completion', 'glm-5.3-flash zai input_cache_read',
-      'glm-5.3-flash openrouter prompt', 'glm-5.3-flash openrouter completion', 'glm-5.3-flash openrouter input_cache_read',
+      'glm-5.3-flash zai prompt',
+      'glm-5.3-flash zai completion',
+      'glm-5.3-flash zai input_cache_read',
+      'glm-5.3-flash openrouter prompt',
+      'glm-5.3-flash openrouter completion',
+      'glm-5.3-flash openrouter input_cache_read',
     ],
   },
   {
@@ -152,7 +217,12 @@ describe('prices and contexts', () => {
       return prices === null ? [] : [{ id: model.id, prices }];
     });
     expect(known.length).toBeGreaterThan(15);
-    for (const { id, prices: [theirs, ours] } of known) expect(ours, id).toBeCloseTo(theirs, 12);
+    for (const {
+      id,
+      prices: [theirs, ours],
+    } of known) {
+      expect(ours, id).toBeCloseTo(theirs, 12);
+    }
   });
 
   test('are in the other source for most of the catalogue', () => {
@@ -166,7 +236,8 @@ describe('prices and contexts', () => {
   });
 });
 
-const mappingsOf = (ids: RegExp, providerIds: RegExp): Mapping[] => models.filter(({ id }) => ids.test(id)).flatMap((model) => model.providers.filter(({ providerId }) => providerIds.test(providerId)));
+const mappingsOf = (ids: RegExp, providerIds: RegExp): Mapping[] =>
+  models.filter(({ id }) => ids.test(id)).flatMap((model) => model.providers.filter(({ providerId }) => providerIds.test(providerId)));
 
 const toHigh = ['low', 'medium', 'high'] as const;
 const toXhigh = [...toHigh, 'xhigh'] as const;
@@ -176,19 +247,39 @@ const claude = /^(?:anthropic|bedrock)$/;
 
 /** A sentence, the models and providers that it is about, and the reasoning settings that the wire format takes there. */
 const wireFacts: readonly (readonly [words: string, models: RegExp, providers: RegExp, facts: Partial<ReasoningAbility>])[] = [
-  ['takes minimal to high of the first GPT-5', /^gpt-5(?:-mini|-nano)?$/, openai, { efforts: ['minimal', ...toHigh], auto_effort: 'minimal', max_tokens: false }],
+  [
+    'takes minimal to high of the first GPT-5',
+    /^gpt-5(?:-mini|-nano)?$/,
+    openai,
+    { efforts: ['minimal', ...toHigh], auto_effort: 'minimal', max_tokens: false },
+  ],
   ['takes nothing but high of GPT-5 Pro', /^gpt-5-pro$/, openai, { efforts: ['high'], auto_effort: 'high' }],
   ['takes none instead of minimal from GPT-5.1 on', /^gpt-5\.1$/, openai, { efforts: ['none', ...toHigh], auto_effort: 'low' }],
-  ['takes xhigh from GPT-5.2 on', /^gpt-5\.(?:2|[45](?:-mini|-nano)?|6-\w+)$/, openai, { efforts: ['none', ...toXhigh], auto_effort: 'low' }],
+  [
+    'takes xhigh from GPT-5.2 on',
+    /^gpt-5\.(?:2|[45](?:-mini|-nano)?|6-\w+)$/,
+    openai,
+    { efforts: ['none', ...toXhigh], auto_effort: 'low' },
+  ],
   ['cannot be turned off in Codex', /^gpt-5\.3-codex$/, openai, { efforts: toXhigh }],
   ['takes low to high of the o-series', /^o\d/, openai, { efforts: toHigh }],
   ['takes low to high of gpt-oss at every host', /^gpt-oss/, /./, { efforts: toHigh, max_tokens: false }],
   ['takes a budget of Claude 4.5', /^claude-(?:opus|sonnet|haiku)-4-5$/, claude, budget],
   ['takes efforts and a budget of Claude 4.6', /^claude-(?:opus|sonnet)-4-6$/, claude, { efforts: ['none', ...toHigh], max_tokens: true }],
-  ['takes efforts alone of later Claudes', /^claude-(?:opus-4-[78]|opus-5|sonnet-5)$/, claude, { efforts: ['none', ...toXhigh], max_tokens: false }],
+  [
+    'takes efforts alone of later Claudes',
+    /^claude-(?:opus-4-[78]|opus-5|sonnet-5)$/,
+    claude,
+    { efforts: ['none', ...toXhigh], max_tokens: false },
+  ],
   ['cannot be turned off in Claude Fable', /^claude-fable/, claude, { efforts: toXhigh, max_tokens: false }],
   ['takes a budget of Gemini 2.5', /^gemini-2\.5/, /^google$/, budget],
-  ['takes levels and a budget of Gemini 3 Flash', /^gemini-3(?:\.[1-6])?-flash/, /^google$/, { efforts: ['minimal', ...toHigh], max_tokens: true }],
+  [
+    'takes levels and a budget of Gemini 3 Flash',
+    /^gemini-3(?:\.[1-6])?-flash/,
+    /^google$/,
+    { efforts: ['minimal', ...toHigh], max_tokens: true },
+  ],
   ['begins at low in Gemini 3.1 Pro and 3.7 Flash', /^gemini-3\.(?:1-pro|7-flash)/, /^google$/, { efforts: toHigh, max_tokens: true }],
   ['takes a budget of Qwen at Alibaba', /^qwen3\.\d-(?:max|plus|flash)/, /^alibaba$/, budget],
   ['takes xhigh of Grok 4.6', /^grok-4\.6$/, /^xai$/, { efforts: toXhigh }],
@@ -211,12 +302,18 @@ describe('reasoning', () => {
 
   test('takes a budget for Claude up to 4.6, Gemini 2.5 and 3, and Qwen, on OpenRouter too, and for no other model', () => {
     const taking = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.max_tokens === true)).map(({ id }) => id);
-    expect(taking.filter((id) => !/^(?:mock$|claude-(?:opus|sonnet|haiku)-4(?:-[156])?$|gemini-[23]|qwen3\.[678]-(?:max|plus|flash))/.test(id))).toEqual([]);
-    for (const { providerId, reasoning } of mappingsOf(/^(?:claude-\w+-4(?:-[156])?$|gemini-[23])/, /^openrouter$/)) expect([providerId, reasoning?.max_tokens]).toEqual(['openrouter', true]);
+    expect(
+      taking.filter((id) => !/^(?:mock$|claude-(?:opus|sonnet|haiku)-4(?:-[156])?$|gemini-[23]|qwen3\.[678]-(?:max|plus|flash))/.test(id)),
+    ).toEqual([]);
+    for (const { providerId, reasoning } of mappingsOf(/^(?:claude-\w+-4(?:-[156])?$|gemini-[23])/, /^openrouter$/)) {
+      expect([providerId, reasoning?.max_tokens]).toEqual(['openrouter', true]);
+    }
   });
 
   test('of auto-routed requests is minimal for the first GPT-5 only', () => {
-    const minimal = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.auto_effort === 'minimal')).map(({ id }) => id);
+    const minimal = models
+      .filter((model) => model.providers.some(({ reasoning }) => reasoning?.auto_effort === 'minimal'))
+      .map(({ id }) => id);
     expect(minimal).toEqual(['gpt-5', 'gpt-5-mini', 'gpt-5-nano']);
   });
 
@@ -239,8 +336,10 @@ describe('reasoning', () => {
     }
   });
 
-  test('of OpenAI\'s models uses the Responses API, which shows it; models without reasoning use chat completions', () => {
-    for (const { externalId, dialect, reasoning } of mappingsOf(/^(?:gpt-(?!oss)|o\d)/, openai)) expect([externalId, dialect]).toEqual([externalId, reasoning === null ? null : 'openai-responses']);
+  test("of OpenAI's models uses the Responses API, which shows it; models without reasoning use chat completions", () => {
+    for (const { externalId, dialect, reasoning } of mappingsOf(/^(?:gpt-(?!oss)|o\d)/, openai)) {
+      expect([externalId, dialect]).toEqual([externalId, reasoning === null ? null : 'openai-responses']);
+    }
   });
 
   test('is off for GPT-4', () => {

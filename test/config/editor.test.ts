@@ -27,7 +27,10 @@ describe('an editor', () => {
   });
 
   test('underlines no merge key', async () => {
-    const { underlined } = await open('m.yaml', 'providers:\n  one: &one { dialect: openai-chat, base_url: "http://127.0.0.1:1/v1" }\n  two: { <<: *one, api_key: none }\n');
+    const { underlined } = await open(
+      'm.yaml',
+      'providers:\n  one: &one { dialect: openai-chat, base_url: "http://127.0.0.1:1/v1" }\n  two: { <<: *one, api_key: none }\n',
+    );
     expect(underlined).toEqual([]);
   });
 
@@ -37,12 +40,18 @@ describe('an editor', () => {
   });
 
   test('accepts a reference in place of a number or an address', async () => {
-    const { underlined } = await open('e.yaml', 'server: { port: "${PORT:-4000}" }\nproviders:\n  mine: { dialect: openai-chat, base_url: "${BASE_URL}" }\n');
+    const { underlined } = await open(
+      'e.yaml',
+      'server: { port: "${PORT:-4000}" }\nproviders:\n  mine: { dialect: openai-chat, base_url: "${BASE_URL}" }\n',
+    );
     expect(underlined).toEqual([]);
   });
 
   test('accepts a file and an npm package as a plugin, and underlines a misspelt shipped one', async () => {
-    const { underlined } = await open('f.yaml', 'plugins:\n  - ./own.ts\n  - "@acme/gateway-quota"\n  - { use: gateway-quota, with: { limit: 1 } }\n  - auth/keyz\n');
+    const { underlined } = await open(
+      'f.yaml',
+      'plugins:\n  - ./own.ts\n  - "@acme/gateway-quota"\n  - { use: gateway-quota, with: { limit: 1 } }\n  - auth/keyz\n',
+    );
     expect(underlined).toEqual([expect.stringMatching(/^6:5 /)]);
   });
 

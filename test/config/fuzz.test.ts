@@ -14,11 +14,24 @@ const folder = mkdtempSync(join(tmpdir(), 'gateway-fuzz-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** In the text each secret is one character, so that no change splits a secret. No secret is a part of a longer word. */
-const secrets = ['sk-S3CRETadmin0a1b2c3d4e', 'gwk_S3CRETcaller1a2b3c4d', 'sk-S3CRETprovider2a3b4c5d', 'sk-S3CRETpassword3a4b5c6d', 'sk-S3CRETbearer4a5b6c7d8e', 'sk-S3CRETphrase5a6b7c8d9e', 'sk-S3CREToption6a7b8c9d0e'];
+const secrets = [
+  'sk-S3CRETadmin0a1b2c3d4e',
+  'gwk_S3CRETcaller1a2b3c4d',
+  'sk-S3CRETprovider2a3b4c5d',
+  'sk-S3CRETpassword3a4b5c6d',
+  'sk-S3CRETbearer4a5b6c7d8e',
+  'sk-S3CRETphrase5a6b7c8d9e',
+  'sk-S3CREToption6a7b8c9d0e',
+];
 const env = { S3CRET: 'sk-S3CRETvariable7a8b9c0d' };
 const markOf = (index: number): string => String.fromCharCode(0xe100 + index);
 const isPart = (text: string, index: number): boolean => /[\w\uE100-\uE106-]/.test(text.charAt(index));
-const withSecrets = (text: string): string => text.replaceAll(/[\uE100-\uE106]/g, (mark, index: number) => `${isPart(text, index - 1) ? ' ' : ''}${secrets[mark.charCodeAt(0) - 0xe100]}${isPart(text, index + 1) ? ' ' : ''}`);
+const withSecrets = (text: string): string =>
+  text.replaceAll(
+    /[\uE100-\uE106]/g,
+    (mark, index: number) =>
+      `${isPart(text, index - 1) ? ' ' : ''}${secrets[mark.charCodeAt(0) - 0xe100]}${isPart(text, index + 1) ? ' ' : ''}`,
+  );
 
 const marks = secrets.map((_, index) => markOf(index));
 const yaml = `# a config with everything
@@ -69,35 +82,115 @@ plugins:
 const json = JSON.stringify(parse(yaml), null, 2);
 /** Secrets that only the name of their setting marks as secrets. */
 const plain = ['topsecretone', 'topsecrettwo', 'topsecretthree'];
-const withPlain = yaml.replace(marks[0] as string, 'topsecretone').replace(marks[1] as string, 'topsecrettwo').replace(marks[2] as string, 'topsecretthree');
+const withPlain = yaml
+  .replace(marks[0] as string, 'topsecretone')
+  .replace(marks[1] as string, 'topsecrettwo')
+  .replace(marks[2] as string, 'topsecretthree');
 
-const put = fc.constantFrom('', '"', "'", ':', ': ', '- ', '{', '}', '[', ']', '\n', '  ', '\t', '#', '&a ', '*one', '*a', '!!binary ', '!!str ', '! ', '|', '>', '|\n', '---\n', '...\n', '%YAML 9.9\n', '${', '${NAME}', '${S3CRET}', '${S3CRET:-x}', '${file:/nothing}', '${file:.}', '$$', '\0', '\u2028', '\ufeff', '~', 'null', '1e999', '-1', '0x10', '.inf', '2026-01-01', '<<: *one', '__proto__: 1\n', '\\u0024', '\ud800', '? ', ',', '\r', '\r\n', 'x'.repeat(5000), '9'.repeat(400), 'toString', 'é', '@', '`', ...marks);
+const put = fc.constantFrom(
+  '',
+  '"',
+  "'",
+  ':',
+  ': ',
+  '- ',
+  '{',
+  '}',
+  '[',
+  ']',
+  '\n',
+  '  ',
+  '\t',
+  '#',
+  '&a ',
+  '*one',
+  '*a',
+  '!!binary ',
+  '!!str ',
+  '! ',
+  '|',
+  '>',
+  '|\n',
+  '---\n',
+  '...\n',
+  '%YAML 9.9\n',
+  '${',
+  '${NAME}',
+  '${S3CRET}',
+  '${S3CRET:-x}',
+  '${file:/nothing}',
+  '${file:.}',
+  '$$',
+  '\0',
+  '\u2028',
+  '\ufeff',
+  '~',
+  'null',
+  '1e999',
+  '-1',
+  '0x10',
+  '.inf',
+  '2026-01-01',
+  '<<: *one',
+  '__proto__: 1\n',
+  '\\u0024',
+  '\ud800',
+  '? ',
+  ',',
+  '\r',
+  '\r\n',
+  'x'.repeat(5000),
+  '9'.repeat(400),
+  'toString',
+  'é',
+  '@',
+  '`',
+  ...marks,
+);
 type Change = (text: string) => string;
 const at = (text: string, place: number): number => place % (text.length + 1);
-const inLines = (change: (lines: string[], place: number) => void) => (place: number): Change => (text) => {
-  const lines = text.split('\n');
-  change(lines, place % lines.length);
-  return lines.join('\n');
-};
-const lineChange = fc.tuple(fc.nat(), fc.constantFrom(
-  inLines((lines, place) => void lines.splice(place, 1)),
-  inLines((lines, place) => void lines.splice(place, 0, lines[place] as string)),
-  inLines((lines, place) => void lines.splice(place, 2, ...lines.slice(place, place + 2).toReversed())),
-  inLines((lines, place) => void (lines[place] = `  ${lines[place]}`)),
-  inLines((lines, place) => void (lines[place] = (lines[place] as string).slice(2))),
-  inLines((lines, place) => void (lines[place] = (lines[place] as string).replace(/(:\s+)(.*)$/, '$1\n$2'))),
-)).map(([place, change]) => change(place));
+const inLines =
+  (change: (lines: string[], place: number) => void) =>
+  (place: number): Change =>
+  (text) => {
+    const lines = text.split('\n');
+    change(lines, place % lines.length);
+    return lines.join('\n');
+  };
+const lineChange = fc
+  .tuple(
+    fc.nat(),
+    fc.constantFrom(
+      inLines((lines, place) => void lines.splice(place, 1)),
+      inLines((lines, place) => void lines.splice(place, 0, lines[place] as string)),
+      inLines((lines, place) => void lines.splice(place, 2, ...lines.slice(place, place + 2).toReversed())),
+      inLines((lines, place) => void (lines[place] = `  ${lines[place]}`)),
+      inLines((lines, place) => void (lines[place] = (lines[place] as string).slice(2))),
+      inLines((lines, place) => void (lines[place] = (lines[place] as string).replace(/(:\s+)(.*)$/, '$1\n$2'))),
+    ),
+  )
+  .map(([place, change]) => change(place));
 const change: fc.Arbitrary<Change> = fc.oneof(
   lineChange,
-  fc.tuple(fc.nat(), fc.nat(6), put).map(([place, length, text]): Change => (all) => all.slice(0, at(all, place)) + text + all.slice(at(all, place) + length)),
+  fc.tuple(fc.nat(), fc.nat(6), put).map(
+    ([place, length, text]): Change =>
+      (all) =>
+        all.slice(0, at(all, place)) + text + all.slice(at(all, place) + length),
+  ),
   fc.tuple(fc.nat(), put).map(([place, text]): Change => (all) => {
     const words = Array.from(all.matchAll(/[\w./*-]+|[\uE100-\uE106]/g));
     const word = words[place % Math.max(1, words.length)];
     return word === undefined ? all : all.slice(0, word.index) + text + all.slice(word.index + word[0].length);
   }),
-  fc.nat().map((place): Change => (all) => all.slice(0, at(all, place))),
+  fc.nat().map(
+    (place): Change =>
+      (all) =>
+        all.slice(0, at(all, place)),
+  ),
 );
-const file = fc.tuple(fc.constantFrom(yaml, json, yaml, JSON.stringify(parse(yaml))), fc.array(change, { minLength: 1, maxLength: 4 })).map(([text, changes]) => changes.reduce((all, one) => one(all), text));
+const file = fc
+  .tuple(fc.constantFrom(yaml, json, yaml, JSON.stringify(parse(yaml))), fc.array(change, { minLength: 1, maxLength: 4 }))
+  .map(([text, changes]) => changes.reduce((all, one) => one(all), text));
 
 /** Each message about a file with this text has a place in the file and no secret. */
 async function expectSound(text: string): Promise<void> {
@@ -111,7 +204,9 @@ async function expectSound(text: string): Promise<void> {
     expect(named).toBe(path);
     expect(message).not.toBe('');
     expect(length).toBeGreaterThan(0);
-    expect([line >= 1 && line <= lines.length, col >= 1 && col <= (lines[line - 1] ?? '').length + 1], `${line}:${col} ${message}`).toEqual([true, true]);
+    expect([line >= 1 && line <= lines.length, col >= 1 && col <= (lines[line - 1] ?? '').length + 1], `${line}:${col} ${message}`).toEqual(
+      [true, true],
+    );
   }
   if (!loaded.ok) expect(told.length).toBeGreaterThan(0);
   const said = formatProblems(told) + JSON.stringify(told);
@@ -138,7 +233,9 @@ describe('a config whose lines were moved', () => {
       const where = ends[place % ends.length] ?? 0;
       return `${text.slice(0, where)} ${text.slice(where + 1)}`;
     });
-    const moved = fc.array(fc.oneof(breaks, joins), { minLength: 1, maxLength: 4 }).map((changes) => changes.reduce((all, one) => one(all), withPlain));
+    const moved = fc
+      .array(fc.oneof(breaks, joins), { minLength: 1, maxLength: 4 })
+      .map((changes) => changes.reduce((all, one) => one(all), withPlain));
     await fc.assert(fc.asyncProperty(moved, expectSound), runs(100));
   }, 600_000);
 });

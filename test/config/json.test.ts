@@ -17,19 +17,84 @@ import { options } from './plugins.ts';
 const letter = fc.oneof(
   anyText({ maxLength: 3 }).map((text) => JSON.stringify(text).slice(1, -1)),
   fc.nat(0xffff).map((code) => `\\u${code.toString(16).padStart(4, '0')}`),
-  fc.constantFrom('\\n', '\\t', '\\r', '\\b', '\\f', '\\/', '\\"', '\\\\', '\\ud83d\\ude00', '\\u00E9', '\\u0024', '$', '{', '}', ':', ': ', ' #', '- ', '&a', '*a', '!!str', '%', '<<', ',', '[', '\u00a0', '\u0085', '\u2028', '\ue000', '\ue001'),
+  fc.constantFrom(
+    '\\n',
+    '\\t',
+    '\\r',
+    '\\b',
+    '\\f',
+    '\\/',
+    '\\"',
+    '\\\\',
+    '\\ud83d\\ude00',
+    '\\u00E9',
+    '\\u0024',
+    '$',
+    '{',
+    '}',
+    ':',
+    ': ',
+    ' #',
+    '- ',
+    '&a',
+    '*a',
+    '!!str',
+    '%',
+    '<<',
+    ',',
+    '[',
+    '\u00a0',
+    '\u0085',
+    '\u2028',
+    '\ue000',
+    '\ue001',
+  ),
 );
 const quoted = fc.array(letter, { maxLength: 6 }).map((letters) => `"${letters.join('')}"`);
-const word = fc.constantFrom('""', '":"', '"a"', '"b"', '"null"', '"~"', '"1"', '"0x1F"', '"<<"', '"toString"', '"constructor"', '"\\u0061"', '"__proto_"', '"_\\u005fproto__"', '"$"', '"$$"', '"yes"', '"2001-01-01"');
-const number = fc.oneof(fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)), fc.bigInt().map(String), fc.constantFrom('0', '-0', '0.0', '1.50', '1E+5', '-1e-7', '0e0', '1e400', '123456789012345678901234567890.5'));
+const word = fc.constantFrom(
+  '""',
+  '":"',
+  '"a"',
+  '"b"',
+  '"null"',
+  '"~"',
+  '"1"',
+  '"0x1F"',
+  '"<<"',
+  '"toString"',
+  '"constructor"',
+  '"\\u0061"',
+  '"__proto_"',
+  '"_\\u005fproto__"',
+  '"$"',
+  '"$$"',
+  '"yes"',
+  '"2001-01-01"',
+);
+const number = fc.oneof(
+  fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)),
+  fc.bigInt().map(String),
+  fc.constantFrom('0', '-0', '0.0', '1.50', '1E+5', '-1e-7', '0e0', '1e400', '123456789012345678901234567890.5'),
+);
 const space = fc.constantFrom('', ' ', '  ', '\n', '\r\n ', '\n  ');
 const around = (inner: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(space, inner, space).map((parts) => parts.join(''));
 const { map } = fc.letrec<{ tree: string; map: string }>((tie) => ({
-  tree: fc.oneof({ depthSize: 'small' }, quoted, word, number, fc.constantFrom('null', 'true', 'false'), fc.array(around(tie('tree')), { maxLength: 4 }).map((items) => `[${items.join(',')}]`), tie('map')),
-  map: fc.array(fc.tuple(around(fc.oneof(quoted, word)), around(tie('tree'))), { maxLength: 4 }).map((pairs) => `{${pairs.map((pair) => pair.join(':')).join(',')}}`),
+  tree: fc.oneof(
+    { depthSize: 'small' },
+    quoted,
+    word,
+    number,
+    fc.constantFrom('null', 'true', 'false'),
+    fc.array(around(tie('tree')), { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
+    tie('map'),
+  ),
+  map: fc
+    .array(fc.tuple(around(fc.oneof(quoted, word)), around(tie('tree'))), { maxLength: 4 })
+    .map((pairs) => `{${pairs.map((pair) => pair.join(':')).join(',')}}`),
 }));
 
-const load = async (text: string, env: Record<string, string> = {}): Promise<Loaded> => await loadConfig(join(folderOf({ 'gateway.config.yaml': text }), 'gateway.config.yaml'), options(env));
+const load = async (text: string, env: Record<string, string> = {}): Promise<Loaded> =>
+  await loadConfig(join(folderOf({ 'gateway.config.yaml': text }), 'gateway.config.yaml'), options(env));
 
 /** All messages about a file with this text. */
 async function told(text: string, env: Record<string, string> = {}): Promise<string[]> {
@@ -47,7 +112,13 @@ function asYaml(text: string): unknown {
 }
 
 /** The paths of everything in a value, and one path that does not exist. */
-const pathsIn = (value: unknown): Path[] => [[], ['not there'], ...(typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, item]) => pathsIn(item).map((path): Path => [Array.isArray(value) ? Number(key) : key, ...path])) : [])];
+const pathsIn = (value: unknown): Path[] => [
+  [],
+  ['not there'],
+  ...(typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => pathsIn(item).map((path): Path => [Array.isArray(value) ? Number(key) : key, ...path]))
+    : []),
+];
 
 describe('JSON', () => {
   test('of any kind has the same values as in YAML', () => {
@@ -113,26 +184,50 @@ describe('JSON', () => {
     const text = '{"server": {"port": "${PORT}",\n "admin_key": "${KEY}"}}';
     const good = await load(text, { PORT: '5000', KEY: 'caf\u00e9-0123456789abcdef' });
     expect(good.ok && [good.config.server.port, good.config.server.adminKey?.reveal()]).toEqual([5000, 'caf\u00e9-0123456789abcdef']);
-    expect(await told(text, { PORT: '5000' })).toEqual(['2:15 server.admin_key: KEY is not set, set the variable, or write ${KEY:-a default}']);
+    expect(await told(text, { PORT: '5000' })).toEqual([
+      '2:15 server.admin_key: KEY is not set, set the variable, or write ${KEY:-a default}',
+    ]);
   });
 
   test('on one long line has its faults reported without the line', async () => {
     const loaded = await load(JSON.stringify({ models: Array.from({ length: 200 }, (_, at) => ({ id: `m-${at}`, nme: '' })) }));
-    expect(loaded.ok ? [] : loaded.problems).toContainEqual(expect.objectContaining({ line: 1, col: 46, path: 'models[1].nme', source: '', length: 5 }));
+    expect(loaded.ok ? [] : loaded.problems).toContainEqual(
+      expect.objectContaining({ line: 1, col: 46, path: 'models[1].nme', source: '', length: 5 }),
+    );
   });
 });
 
 describe('a large file', () => {
   const mebibyte = 1024 * 1024;
-  const large = (size: number, more: object): string => JSON.stringify({ providers: { mock: {} }, models: [{ id: 'a', free: true, providers: [{ providerId: 'mock' }], description: 'x'.repeat(size), ...more }] });
+  const large = (size: number, more: object): string =>
+    JSON.stringify({
+      providers: { mock: {} },
+      models: [{ id: 'a', free: true, providers: [{ providerId: 'mock' }], description: 'x'.repeat(size), ...more }],
+    });
   const isNot = 'but this file is not read as JSON: it has a reference, ${...} or $$';
 
   test.each([
     ['in JSON is taken', large(15 * mebibyte, {}), []],
     ['that is no more than a MiB is taken as YAML', large(mebibyte - 1000, { name: '$$' }), []],
-    ['that is YAML to us is taken with a warning', large(mebibyte, { name: '$$' }), [`1:1 is large for YAML: each reload delays all requests, JSON is read in a sixth of the time, ${isNot}`]],
-    ['that is YAML to us is refused above 4 MiB', large(4 * mebibyte, { name: '$$' }), [`1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, ${isNot}`]],
-    ['in YAML is refused above 4 MiB', `# ${'x'.repeat(4 * mebibyte)}`, ['1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, but this file is not read as JSON: it does not begin with {']],
-    ['in JSON is refused above 16 MiB', large(16 * mebibyte, {}), ['1:1 is larger than 16 MiB, split it into JSON files and name them under `include`']],
+    [
+      'that is YAML to us is taken with a warning',
+      large(mebibyte, { name: '$$' }),
+      [`1:1 is large for YAML: each reload delays all requests, JSON is read in a sixth of the time, ${isNot}`],
+    ],
+    [
+      'that is YAML to us is refused above 4 MiB',
+      large(4 * mebibyte, { name: '$$' }),
+      [`1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, ${isNot}`],
+    ],
+    [
+      'in YAML is refused above 4 MiB',
+      `# ${'x'.repeat(4 * mebibyte)}`,
+      ['1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, but this file is not read as JSON: it does not begin with {'],
+    ],
+    [
+      'in JSON is refused above 16 MiB',
+      large(16 * mebibyte, {}),
+      ['1:1 is larger than 16 MiB, split it into JSON files and name them under `include`'],
+    ],
   ])('%s', async (_, text, expected) => expect(await told(text)).toEqual(expected));
 });

@@ -28,17 +28,27 @@ test('the check warns of a key that ends within seven days, unless the entry has
 test('the hash of a config stays the same where a key only moves to another line', async () => {
   const keys = 'keys: [{ name: k, key: abc-0123456789abcdef }]\n';
   const [first, moved, ended] = await Promise.all([load(keys), load(`\n\n${keys}`), load(keys.replace(' }', ', expires: 2099-01-01 }'))]);
-  expect([first.config.keys[0]?.writtenAt?.(), moved.config.keys[0]?.writtenAt?.()].map((place) => place?.split(':').at(-1))).toEqual(['1', '3']);
+  expect([first.config.keys[0]?.writtenAt?.(), moved.config.keys[0]?.writtenAt?.()].map((place) => place?.split(':').at(-1))).toEqual([
+    '1',
+    '3',
+  ]);
   expect(moved.config.hash).toBe(first.config.hash);
   expect(ended.config.hash).not.toBe(first.config.hash);
 });
 
-test.each(['" "', '"\\t\\n"', '[good-0123456789abcdef, "  "]', '[{ key: "  " }]'])('the check refuses a key of blanks, which would match an empty header: %s', async (key) => {
-  await expect(load(`keys: [{ name: k, key: ${key} }]\n`)).rejects.toThrow('must not be empty');
-});
+test.each(['" "', '"\\t\\n"', '[good-0123456789abcdef, "  "]', '[{ key: "  " }]'])(
+  'the check refuses a key of blanks, which would match an empty header: %s',
+  async (key) => {
+    await expect(load(`keys: [{ name: k, key: ${key} }]\n`)).rejects.toThrow('must not be empty');
+  },
+);
 
 test('the check warns of no glob of a key or a limit where a wildcard accepts any model of the provider', async () => {
-  const keys = 'keys: [{ name: k, key: abc-0123456789abcdef, models: [mock/some, "some*"] }]\nlimits: [{ by: model, match: "some*", concurrent: 1 }]\n';
-  const loaded = await loadConfig(`${folderOf({ 'gateway.config.yaml': `${keys}providers: { mock: {} }\nmodels: [{ id: "mock/*", free: true, providers: [{ providerId: mock, externalId: "*" }] }]\n` })}/gateway.config.yaml`, { ...options(), home: '/nowhere' });
+  const keys =
+    'keys: [{ name: k, key: abc-0123456789abcdef, models: [mock/some, "some*"] }]\nlimits: [{ by: model, match: "some*", concurrent: 1 }]\n';
+  const loaded = await loadConfig(
+    `${folderOf({ 'gateway.config.yaml': `${keys}providers: { mock: {} }\nmodels: [{ id: "mock/*", free: true, providers: [{ providerId: mock, externalId: "*" }] }]\n` })}/gateway.config.yaml`,
+    { ...options(), home: '/nowhere' },
+  );
   expect(loaded.ok && loaded.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('route/limits is not listed')]);
 });

@@ -66,16 +66,23 @@ export async function startLanguageServer(): Promise<LanguageServer> {
 
   await ask('initialize', { processId: process.pid, rootUri: null, capabilities: {} });
   send({ method: 'initialized', params: {} });
-  send({ method: 'workspace/didChangeConfiguration', params: { settings: { yaml: { validate: true, completion: true, schemaStore: { enable: false } } } } });
+  send({
+    method: 'workspace/didChangeConfiguration',
+    params: { settings: { yaml: { validate: true, completion: true, schemaStore: { enable: false } } } },
+  });
 
   return {
     async diagnose(uri, text) {
-      const published = next(({ method, params }) => method === 'textDocument/publishDiagnostics' && (params as { uri: string }).uri === uri);
+      const published = next(
+        ({ method, params }) => method === 'textDocument/publishDiagnostics' && (params as { uri: string }).uri === uri,
+      );
       send({ method: 'textDocument/didOpen', params: { textDocument: { uri, languageId: 'yaml', version: 1, text } } });
       return ((await published).params as { diagnostics: Diagnostic[] }).diagnostics;
     },
     async complete(uri, line, character) {
-      const answer = (await ask('textDocument/completion', { textDocument: { uri }, position: { line, character } })) as { items: { label: string }[] };
+      const answer = (await ask('textDocument/completion', { textDocument: { uri }, position: { line, character } })) as {
+        items: { label: string }[];
+      };
       return answer.items.map(({ label }) => label);
     },
     stop: () => server.kill(),

@@ -52,18 +52,40 @@ models: []
 
   test('give the values of their anchor, and a field of the map itself replaces one of them', async () => {
     const { providers } = await loadGood(file('${KEY}'), { KEY: 'k' });
-    const facts = [...providers.values()].map(({ id, baseUrl, apiKey, trainsOnData }) => [id, baseUrl, apiKey?.reveal() ?? null, trainsOnData]);
-    expect(facts).toEqual([['one', 'http://127.0.0.1:1/v1', 'k', null], ['whole', 'http://127.0.0.1:1/v1', 'k', null], ['merged', 'http://127.0.0.1:2/v1', 'k', null], ['other', 'http://127.0.0.1:1/v1', null, null], ['chained', 'http://127.0.0.1:1/v1', 'k', false]]);
+    const facts = [...providers.values()].map(({ id, baseUrl, apiKey, trainsOnData }) => [
+      id,
+      baseUrl,
+      apiKey?.reveal() ?? null,
+      trainsOnData,
+    ]);
+    expect(facts).toEqual([
+      ['one', 'http://127.0.0.1:1/v1', 'k', null],
+      ['whole', 'http://127.0.0.1:1/v1', 'k', null],
+      ['merged', 'http://127.0.0.1:2/v1', 'k', null],
+      ['other', 'http://127.0.0.1:1/v1', null, null],
+      ['chained', 'http://127.0.0.1:1/v1', 'k', false],
+    ]);
   });
 
   test('turn a provider off where the key is an unset variable in the anchor', async () => {
     const { providers } = await loadGood(file('${KEY}'));
-    expect([...providers.values()].map(({ id, missing }) => [id, missing])).toEqual([['one', 'KEY'], ['whole', 'KEY'], ['merged', 'KEY'], ['other', null], ['chained', 'KEY']]);
+    expect([...providers.values()].map(({ id, missing }) => [id, missing])).toEqual([
+      ['one', 'KEY'],
+      ['whole', 'KEY'],
+      ['merged', 'KEY'],
+      ['other', null],
+      ['chained', 'KEY'],
+    ]);
   });
 
   test('are read however many models share an anchor', async () => {
-    const shared = Array.from({ length: 300 }, (_, at) => `  - { id: m${at}, free: true, providers: *all }\n  - { <<: *first, id: n${at} }\n`).join('');
-    const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - &first { id: first, free: true, providers: &all [{ providerId: mock }] }\n${shared}`);
+    const shared = Array.from(
+      { length: 300 },
+      (_, at) => `  - { id: m${at}, free: true, providers: *all }\n  - { <<: *first, id: n${at} }\n`,
+    ).join('');
+    const { models } = await loadGood(
+      `providers: { mock: {} }\nmodels:\n  - &first { id: first, free: true, providers: &all [{ providerId: mock }] }\n${shared}`,
+    );
     expect(models.map(({ providers }) => providers.length)).toEqual(Array.from({ length: 601 }, () => 1));
   });
 
@@ -71,7 +93,9 @@ models: []
     const models = Array.from({ length: 3000 }, (_, at) => `  - { id: m${at}, providers: *all }\n`).join('');
     const source = parseSource('/a.yaml', 'a.yaml', `all: &all [{ providerId: mock }]\nmodels:\n${models}`);
     const cpuMs = cpuMsOf(() => {
-      for (let at = 0; at < 3000; at++) expect(locate(source, ['models', at, 'providers', 0, 'providerId'], 'value')).toMatchObject({ line: 1, col: 26 });
+      for (let at = 0; at < 3000; at++) {
+        expect(locate(source, ['models', at, 'providers', 0, 'providerId'], 'value')).toMatchObject({ line: 1, col: 26 });
+      }
     });
     expect(cpuMs).toBeLessThan(4000);
   });
@@ -87,20 +111,60 @@ describe('a small config file', () => {
 
   test('gets the defaults of the server', async () => {
     const { server } = await loadGood(small);
-    expect(server).toMatchObject({ host: '127.0.0.1', port: 4000, adminKey: null, adminOpen: false, allowedHosts: [], isGuarded: false, finishReason: 'openai', limits: { body: 33554432, jsonDepth: 64, drainMs: 120000 } });
+    expect(server).toMatchObject({
+      host: '127.0.0.1',
+      port: 4000,
+      adminKey: null,
+      adminOpen: false,
+      allowedHosts: [],
+      isGuarded: false,
+      finishReason: 'openai',
+      limits: { body: 33554432, jsonDepth: 64, drainMs: 120000 },
+    });
   });
 
   test('gets a model record with every field', async () => {
     const { models } = await loadGood(small);
     expect(models[0]).toEqual({
-      id: 'a', name: 'a', aliases: [], created: 0, description: '', family: 'other',
+      id: 'a',
+      name: 'a',
+      aliases: [],
+      created: 0,
+      description: '',
+      family: 'other',
       architecture: { input_modalities: ['text'], output_modalities: ['text'], tokenizer: 'other' },
-      top_provider: { is_moderated: false }, pricing: { prompt: '0', completion: '0' }, context_length: 0, max_output_tokens: null, per_request_limits: null,
-      supported_parameters: ['max_tokens', 'temperature', 'top_p', 'stop'], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable', stated: { json_output: null, structured_outputs: null, input_modalities: null },
-      providers: [{
-        providerId: 'mock', externalId: 'a', dialect: null, supportedVideoSizes: [], supportsVideoAudio: false, supportsVideoWithoutAudio: false, pricing: null,
-        streaming: true, vision: false, cancellation: false, tools: false, parallelToolCalls: false, weight: 1, reasoning: null, stability: 'stable',
-      }],
+      top_provider: { is_moderated: false },
+      pricing: { prompt: '0', completion: '0' },
+      context_length: 0,
+      max_output_tokens: null,
+      per_request_limits: null,
+      supported_parameters: ['max_tokens', 'temperature', 'top_p', 'stop'],
+      json_output: false,
+      structured_outputs: false,
+      free: true,
+      deprecated_at: null,
+      deactivated_at: null,
+      stability: 'stable',
+      stated: { json_output: null, structured_outputs: null, input_modalities: null },
+      providers: [
+        {
+          providerId: 'mock',
+          externalId: 'a',
+          dialect: null,
+          supportedVideoSizes: [],
+          supportsVideoAudio: false,
+          supportsVideoWithoutAudio: false,
+          pricing: null,
+          streaming: true,
+          vision: false,
+          cancellation: false,
+          tools: false,
+          parallelToolCalls: false,
+          weight: 1,
+          reasoning: null,
+          stability: 'stable',
+        },
+      ],
     });
   });
 
@@ -122,20 +186,44 @@ describe('reasoning of a mapping', () => {
   test.each([
     ['false', null],
     ['true', { efforts: null, max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
-    ['{ efforts: [minimal, low] }', { efforts: ['minimal', 'low'], max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
-    ['{ efforts: [none, medium, high] }', { efforts: ['none', 'medium', 'high'], max_tokens: false, auto_effort: 'medium', exposes: 'text', think_tags: false }],
+    [
+      '{ efforts: [minimal, low] }',
+      { efforts: ['minimal', 'low'], max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false },
+    ],
+    [
+      '{ efforts: [none, medium, high] }',
+      { efforts: ['none', 'medium', 'high'], max_tokens: false, auto_effort: 'medium', exposes: 'text', think_tags: false },
+    ],
     ['{ efforts: [none] }', { efforts: ['none'], max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false }],
-    ['{ auto_effort: null, exposes: nothing, max_tokens: true }', { efforts: null, max_tokens: true, auto_effort: null, exposes: 'nothing', think_tags: false }],
+    [
+      '{ auto_effort: null, exposes: nothing, max_tokens: true }',
+      { efforts: null, max_tokens: true, auto_effort: null, exposes: 'nothing', think_tags: false },
+    ],
   ])('%s', async (written, resolved) => {
-    const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: mock, reasoning: ${written} }] }\n`);
+    const { models } = await loadGood(
+      `providers: { mock: {} }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: mock, reasoning: ${written} }] }\n`,
+    );
     expect(models[0]?.providers[0]?.reasoning).toEqual(resolved);
   });
 });
 
 describe('policies', () => {
   test('inherit the settings that they leave out', async () => {
-    const { routing } = await loadGood(`providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`);
-    expect(routing.models.get('auto')).toEqual({ candidates: [{ model: 'a', weight: 1 }], fallbacks: [], rules: [], sticky: null, hedgeMs: null, cache: false, strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
+    const { routing } = await loadGood(
+      `providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`,
+    );
+    expect(routing.models.get('auto')).toEqual({
+      candidates: [{ model: 'a', weight: 1 }],
+      fallbacks: [],
+      rules: [],
+      sticky: null,
+      hedgeMs: null,
+      cache: false,
+      strategy: 'ordered',
+      maxAttempts: 5,
+      retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 },
+      timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 },
+    });
   });
 });
 
@@ -144,14 +232,23 @@ describe('providers', () => {
     const loaded = await load('providers: { openai: { api_key: ["${A}", "${NOT_SET}", "${B}"] } }', { A: 'key-a', B: 'key-b' });
     if (!loaded.ok) throw new Error('faults');
     const openai = loaded.config.providers.get('openai');
-    expect([openai?.apiKey?.reveal(), openai?.keyPool.map(({ secret }) => secret.reveal()), openai?.missing]).toEqual(['key-a', ['key-a', 'key-b'], null]);
+    expect([openai?.apiKey?.reveal(), openai?.keyPool.map(({ secret }) => secret.reveal()), openai?.missing]).toEqual([
+      'key-a',
+      ['key-a', 'key-b'],
+      null,
+    ]);
     expect(loaded.warnings.map(({ message }) => message)).toEqual(['NOT_SET is not set, so this key is left out']);
   });
 
   test('number the keys of a list by their places in the file, also where one is left out', async () => {
     const { providers } = await loadGood('providers: { openai: { api_key: ["${NOT_SET}", a, b] } }');
-    expect(accountsOf(providers.get('openai') as Provider).map(({ account, apiKey }) => [account, apiKey?.reveal()])).toEqual([['openai#2', 'a'], ['openai#3', 'b']]);
-    expect(await faults('providers: { openai: { api_key: ["${NOT_SET}", a, b, b] } }')).toEqual([expect.stringContaining('providers.openai.api_key[3]: is in the list twice')]);
+    expect(accountsOf(providers.get('openai') as Provider).map(({ account, apiKey }) => [account, apiKey?.reveal()])).toEqual([
+      ['openai#2', 'a'],
+      ['openai#3', 'b'],
+    ]);
+    expect(await faults('providers: { openai: { api_key: ["${NOT_SET}", a, b, b] } }')).toEqual([
+      expect.stringContaining('providers.openai.api_key[3]: is in the list twice'),
+    ]);
   });
 
   test('are off where no key of a list is set', async () => {
@@ -165,7 +262,9 @@ describe('providers', () => {
   });
 
   test('are off while their variable is not set, with its name', async () => {
-    const { providers } = await loadGood('providers: { openai: { api_key: ${OPENAI_API_KEY}, trains_on_data: false } }', { OPENAI_API_KEY: '' });
+    const { providers } = await loadGood('providers: { openai: { api_key: ${OPENAI_API_KEY}, trains_on_data: false } }', {
+      OPENAI_API_KEY: '',
+    });
     expect(providers.get('openai')).toMatchObject({ missing: 'OPENAI_API_KEY', apiKey: null, trainsOnData: false });
   });
 
@@ -177,7 +276,9 @@ describe('providers', () => {
   });
 
   test('keep a setting secret that is secret in their own dialect, also where another dialect has it as plain text', async () => {
-    const { providers } = await loadGood('providers: { cloud: { passphrase: the-phrase }, machines: { auth: machine, project: x, passphrase: p } }');
+    const { providers } = await loadGood(
+      'providers: { cloud: { passphrase: the-phrase }, machines: { auth: machine, project: x, passphrase: p } }',
+    );
     expect(inspect(providers.get('cloud'))).not.toContain('the-phrase');
     expect(providers.get('machines')?.settings).toEqual({ project: 'x', passphrase: 'p' });
   });
@@ -188,7 +289,8 @@ describe('providers', () => {
   });
 });
 
-const loadPort = (env: Record<string, string | undefined>, more: Files = {}): Promise<Config> => loadGood({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', ...more }, env);
+const loadPort = (env: Record<string, string | undefined>, more: Files = {}): Promise<Config> =>
+  loadGood({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', ...more }, env);
 
 describe('references', () => {
   test('get the type that the schema wants', async () => {
@@ -205,16 +307,26 @@ describe('references', () => {
 
   test('are read from .env as Windows writes it, and a file that is not UTF-8 is a fault', async () => {
     expect((await loadPort({}, { '.env': '\uFEFFPORT=1\r\n' })).server.port).toBe(1);
-    expect(await faults({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', '.env': Buffer.from('\uFEFFPORT=1\n', 'utf16le') })).toEqual(['.env:1:1 is not UTF-8 text, save it as UTF-8']);
+    expect(
+      await faults({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', '.env': Buffer.from('\uFEFFPORT=1\n', 'utf16le') }),
+    ).toEqual(['.env:1:1 is not UTF-8 text, save it as UTF-8']);
   });
 
   test('are not set by a line of .env in another form, and a warning names the line', async () => {
-    const loaded = await load({ 'gateway.config.yaml': 'models: []\n', '.env': '# a comment\n\nPORT: 1\n$env:KEY=x\n export A.b-C = 2\nPEM="-----BEGIN\nProc-Type: 4\n-----END"\nOPEN="rest\n' });
-    expect(loaded.ok && loaded.warnings.map(({ file, message, hint }) => [basename(file), message, hint])).toEqual([3, 4].map((line) => ['.env', `line ${line} sets no variable`, 'a variable is written as NAME=value']));
+    const loaded = await load({
+      'gateway.config.yaml': 'models: []\n',
+      '.env': '# a comment\n\nPORT: 1\n$env:KEY=x\n export A.b-C = 2\nPEM="-----BEGIN\nProc-Type: 4\n-----END"\nOPEN="rest\n',
+    });
+    expect(loaded.ok && loaded.warnings.map(({ file, message, hint }) => [basename(file), message, hint])).toEqual(
+      [3, 4].map((line) => ['.env', `line ${line} sets no variable`, 'a variable is written as NAME=value']),
+    );
   });
 
   test('can read files, without the newline at their end', async () => {
-    const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc-0123456789abcdef\n' });
+    const { server } = await loadGood({
+      'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }',
+      'secrets/admin': 'abc-0123456789abcdef\n',
+    });
     expect(server.adminKey?.reveal()).toBe('abc-0123456789abcdef');
   });
 
@@ -224,36 +336,59 @@ describe('references', () => {
   });
 
   test('are not quoted with their value when it does not fit', async () => {
-    expect(await faults('server: { port: "${PORT}" }', { PORT: 'tell-nobody' })).toEqual(['gateway.config.yaml:1:17 server.port: expected integer, got the value of ${PORT}']);
+    expect(await faults('server: { port: "${PORT}" }', { PORT: 'tell-nobody' })).toEqual([
+      'gateway.config.yaml:1:17 server.port: expected integer, got the value of ${PORT}',
+    ]);
   });
 });
 
 describe('false from the environment', () => {
   test('stays false where a number or a text is allowed too', async () => {
-    const { routing, providers } = await loadGood(`providers: { mock: { breaker: "\${OFF}" } }\nmodels:\n${model('a')}routing: { default: { hedge_ms: 300, sticky: conversation }, models: { a: { hedge_ms: "\${OFF}", sticky: "\${OFF}" } } }\nplugins: [stream/mock, route/sticky]`, { OFF: 'false' });
+    const { routing, providers } = await loadGood(
+      `providers: { mock: { breaker: "\${OFF}" } }\nmodels:\n${model('a')}routing: { default: { hedge_ms: 300, sticky: conversation }, models: { a: { hedge_ms: "\${OFF}", sticky: "\${OFF}" } } }\nplugins: [stream/mock, route/sticky]`,
+      { OFF: 'false' },
+    );
     expect([routing.models.get('a')?.hedgeMs, routing.models.get('a')?.sticky, providers.get('mock')?.breaker]).toEqual([null, null, null]);
   });
 });
 
 test('a file that is nested too deeply says so', async () => {
-  expect(await faults({ 'gateway.config.yaml': `x: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n` })).toEqual([expect.stringMatching(/^gateway\.config\.yaml:1:\d+ not valid YAML: the values from here on are nested too deeply, /)]);
+  expect(await faults({ 'gateway.config.yaml': `x: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n` })).toEqual([
+    expect.stringMatching(/^gateway\.config\.yaml:1:\d+ not valid YAML: the values from here on are nested too deeply, /),
+  ]);
 });
 
 describe('included files', () => {
   const main = `include: [./catalogue/*.yaml]\nproviders: { mock: {} }\nmodels:\n${model('b', ', name: Ours')}`;
 
   test('come first, and the including file wins where ids are the same', async () => {
-    const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}${model('b', ', name: Theirs')}` });
-    expect(models.map(({ id, name }) => [id, name])).toEqual([['a', 'a'], ['b', 'Ours']]);
+    const { models } = await loadGood({
+      'gateway.config.yaml': main,
+      'catalogue/one.yaml': `models:\n${model('a')}${model('b', ', name: Theirs')}`,
+    });
+    expect(models.map(({ id, name }) => [id, name])).toEqual([
+      ['a', 'a'],
+      ['b', 'Ours'],
+    ]);
   });
 
   test('are named in their problems', async () => {
-    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'modles: []\n' })).toEqual(['catalogue/one.yaml:1:1 modles: unknown key, did you mean "models"?']);
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'modles: []\n' })).toEqual([
+      'catalogue/one.yaml:1:1 modles: unknown key, did you mean "models"?',
+    ]);
   });
 
   test('may not define one id twice', async () => {
-    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'catalogue/two.yaml': `models:\n${model('a')}` })).toEqual([
-      expect.stringMatching(/^catalogue\/two\.yaml:2:11 models\[0\]\.id: the model "a" is defined twice, the other one is at .*one\.yaml:2; to change an entry of another file, write it in the file that includes that one$/),
+    expect(
+      await faults({
+        'gateway.config.yaml': main,
+        'catalogue/one.yaml': `models:\n${model('a')}`,
+        'catalogue/two.yaml': `models:\n${model('a')}`,
+      }),
+    ).toEqual([
+      expect.stringMatching(
+        /^catalogue\/two\.yaml:2:11 models\[0\]\.id: the model "a" is defined twice, the other one is at .*one\.yaml:2; to change an entry of another file, write it in the file that includes that one$/,
+      ),
     ]);
   });
 
@@ -270,30 +405,42 @@ describe('included files', () => {
   });
 
   test('may not change how all models are routed', async () => {
-    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([expect.stringContaining('one.yaml:1:12 routing.default: does not belong')]);
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([
+      expect.stringContaining('one.yaml:1:12 routing.default: does not belong'),
+    ]);
   });
 
   test('may be links; a link to a missing file is a fault with its place', async () => {
-    const folder = folderOf({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'two.txt': `models:\n${model('c')}` });
+    const folder = folderOf({
+      'gateway.config.yaml': main,
+      'catalogue/one.yaml': `models:\n${model('a')}`,
+      'two.txt': `models:\n${model('c')}`,
+    });
     symlinkSync('../two.txt', join(folder, 'catalogue/two.yaml'));
     const read = async (): Promise<Loaded> => await loadConfig(join(folder, 'gateway.config.yaml'), options());
     const loaded = await read();
     expect(loaded.ok && loaded.config.models.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
     rmSync(join(folder, 'two.txt'));
     const broken = await read();
-    expect(broken.ok ? [] : broken.problems.map((problem) => headline(problem).replaceAll(`${folder}/`, ''))).toEqual(['catalogue/two.yaml:1:1 is a link to a file that does not exist, create that file, or remove the link']);
+    expect(broken.ok ? [] : broken.problems.map((problem) => headline(problem).replaceAll(`${folder}/`, ''))).toEqual([
+      'catalogue/two.yaml:1:1 is a link to a file that does not exist, create that file, or remove the link',
+    ]);
   });
 
   test('must be files: a folder is a fault at the place that names it', async () => {
-    expect(await faults({ 'gateway.config.yaml': 'include: [./catalogue, ./catalogue/]\nproviders: { mock: {} }', 'catalogue/one.yaml': '' })).toEqual([
+    expect(
+      await faults({ 'gateway.config.yaml': 'include: [./catalogue, ./catalogue/]\nproviders: { mock: {} }', 'catalogue/one.yaml': '' }),
+    ).toEqual([
       'gateway.config.yaml:1:11 include[0]: is a folder, and files are included, for example ./catalogue/*.yaml',
       'gateway.config.yaml:1:24 include[1]: is a folder, and files are included, for example ./catalogue/*.yaml',
     ]);
   });
 
   test('report a dialect whose plugin is not listed once, and not for providers that the config does not have', async () => {
-    const two = (id: string): string => `  - { id: ${id}, free: true, providers: [{ providerId: up, dialect: openai-chat }, { providerId: absent, dialect: openai-chat }] }\n`;
-    const yaml = 'include: [./catalogue/*.yaml]\nproviders: { up: { dialect: second, base_url: "http://127.0.0.1:9", api_key: none } }\nplugins: [dialects/second]\nlimits: [{ by: all }]';
+    const two = (id: string): string =>
+      `  - { id: ${id}, free: true, providers: [{ providerId: up, dialect: openai-chat }, { providerId: absent, dialect: openai-chat }] }\n`;
+    const yaml =
+      'include: [./catalogue/*.yaml]\nproviders: { up: { dialect: second, base_url: "http://127.0.0.1:9", api_key: none } }\nplugins: [dialects/second]\nlimits: [{ by: all }]';
     expect(await faults({ 'gateway.config.yaml': yaml, 'catalogue/one.yaml': `models:\n${two('a')}${two('b')}` })).toEqual([
       'catalogue/one.yaml:2:65 models[0].providers[0].dialect: no loaded plugin has the dialect "openai-chat", add dialects/openai-chat to `plugins`',
       'gateway.config.yaml:4:10 limits[0]: limits nothing, add requests_per_minute, tokens_per_minute, concurrent or budget',
@@ -301,7 +448,11 @@ describe('included files', () => {
   });
 
   test('may include each other without end', async () => {
-    const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`, 'catalogue/two.yaml': 'include: [./one.yaml]\n' });
+    const { models } = await loadGood({
+      'gateway.config.yaml': main,
+      'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`,
+      'catalogue/two.yaml': 'include: [./one.yaml]\n',
+    });
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
@@ -319,8 +470,19 @@ describe('included files', () => {
 
 describe('a config that was read', () => {
   test('lists its files, so that they can be watched', async () => {
-    const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k-0123456789abcdef', '.env': 'A=1' });
-    expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', '.env.local', 'a.yaml', 'gateway.config.yaml', 'key']);
+    const loaded = await load({
+      'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }',
+      'a.yaml': 'models: []',
+      key: 'k-0123456789abcdef',
+      '.env': 'A=1',
+    });
+    expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual([
+      '.env',
+      '.env.local',
+      'a.yaml',
+      'gateway.config.yaml',
+      'key',
+    ]);
   });
 
   test('is frozen, maps included', async () => {
@@ -332,38 +494,68 @@ describe('a config that was read', () => {
 });
 
 describe('secrets', () => {
-  const file = 'server: { admin_key: "${A}" }\nkeys: [{ name: k, key: "${B}" }]\nproviders: { openai: { api_key: "${C}" }, cloud: { passphrase: "${D}", session_token: "${E}" } }\nplugins: [auth/keys, dialects/openai-chat, dialects/cloud, { use: log/journal, with: { url: "postgres://u:${F}@h/d" } }]';
+  const file =
+    'server: { admin_key: "${A}" }\nkeys: [{ name: k, key: "${B}" }]\nproviders: { openai: { api_key: "${C}" }, cloud: { passphrase: "${D}", session_token: "${E}" } }\nplugins: [auth/keys, dialects/openai-chat, dialects/cloud, { use: log/journal, with: { url: "postgres://u:${F}@h/d" } }]';
   const env = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F'].map((name) => [name, `very-secret-value-${name}`]));
 
   test('are not shown when the config is printed', async () => {
     const config = await loadGood(file, env);
-    const printed = [JSON.stringify(config), inspect(config, { depth: 20, showHidden: true }), JSON.stringify([...config.providers.values()])].join('\n');
+    const printed = [
+      JSON.stringify(config),
+      inspect(config, { depth: 20, showHidden: true }),
+      JSON.stringify([...config.providers.values()]),
+    ].join('\n');
     expect(printed).not.toContain('very-secret');
   });
 
   test('reach the plugins', async () => {
     const loaded = await load(file, env);
-    expect(loaded.ok && loaded.plugins.at(-1)?.options).toEqual({ store: 'sqlite', url: 'postgres://u:very-secret-value-F@h/d', bodies: true, retention_days: 30 });
+    expect(loaded.ok && loaded.plugins.at(-1)?.options).toEqual({
+      store: 'sqlite',
+      url: 'postgres://u:very-secret-value-F@h/d',
+      bodies: true,
+      retention_days: 30,
+    });
   });
 
   test('are masked in the lines that problems quote', async () => {
     const loaded = await load('providers:\n  openai: { api_key: sk-live-123, bogus: 1, secret_access_key: "abc def" }\n');
-    expect(loaded.ok ? [] : loaded.problems.map(({ source }) => source)).toEqual(['  openai: { api_key: ***********, bogus: 1, secret_access_key: "*** ***" }']);
+    expect(loaded.ok ? [] : loaded.problems.map(({ source }) => source)).toEqual([
+      '  openai: { api_key: ***********, bogus: 1, secret_access_key: "*** ***" }',
+    ]);
   });
 
   test('of callers are kept as hashes', async () => {
     const { keys } = await loadGood(file, { ...env, B: 'abc' });
-    expect(keys).toEqual([{ name: 'k', hashes: [{ hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', prefix: null, expiresAt: null }], expiresAt: null, disabled: false, since: null, writtenAt: expect.any(Function), models: null, metadata: {}, logBodies: true, cache: false, reasoningFields: null, limits: null }]);
+    expect(keys).toEqual([
+      {
+        name: 'k',
+        hashes: [{ hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', prefix: null, expiresAt: null }],
+        expiresAt: null,
+        disabled: false,
+        since: null,
+        writtenAt: expect.any(Function),
+        models: null,
+        metadata: {},
+        logBodies: true,
+        cache: false,
+        reasoningFields: null,
+        limits: null,
+      },
+    ]);
   });
 });
 
-const hashOf = async (text: string, env: Record<string, string>): Promise<string> => (await loadGood(`server: { data_dir: /data }\n${text}`, env)).hash;
+const hashOf = async (text: string, env: Record<string, string>): Promise<string> =>
+  (await loadGood(`server: { data_dir: /data }\n${text}`, env)).hash;
 
 describe('the hash', () => {
   const file = 'providers: { openai: { api_key: "${K}" }, mock: {} }';
 
   test('does not change with comments, quotes and order', async () => {
-    expect(await hashOf('# hello\nproviders:\n  "mock": {}\n  openai:\n    api_key: ${K}\n', { K: 'a' })).toBe(await hashOf(file, { K: 'a' }));
+    expect(await hashOf('# hello\nproviders:\n  "mock": {}\n  openai:\n    api_key: ${K}\n', { K: 'a' })).toBe(
+      await hashOf(file, { K: 'a' }),
+    );
   });
 
   test('changes with a secret, and does not show it', async () => {
@@ -380,9 +572,13 @@ describe('the command line', () => {
     const good = await loadConfig(file, { ...options(), overrides: { port: 5000 } });
     const open = await loadConfig(file, { ...options(), overrides: { host: '0.0.0.0' } });
     expect(good.ok && good.config.server.port).toBe(5000);
-    expect(open.ok ? [] : open.problems.map(({ message, hint }) => [message, hint])).toEqual([['other machines can reach the gateway on --host 0.0.0.0, and there are no keys', 'add `keys`, or start with --host 127.0.0.1']]);
+    expect(open.ok ? [] : open.problems.map(({ message, hint }) => [message, hint])).toEqual([
+      ['other machines can reach the gateway on --host 0.0.0.0, and there are no keys', 'add `keys`, or start with --host 127.0.0.1'],
+    ]);
     const wrong = await loadConfig(file, { ...options(), overrides: { host: 'a b' } });
-    expect(wrong.ok ? [] : wrong.problems.map(({ message }) => message)).toEqual(['--host "a b" is neither an IP address nor a name: it has no brackets, scheme or port']);
+    expect(wrong.ok ? [] : wrong.problems.map(({ message }) => message)).toEqual([
+      '--host "a b" is neither an IP address nor a name: it has no brackets, scheme or port',
+    ]);
   });
 
   test('names a file that is not there', async () => {
@@ -390,11 +586,19 @@ describe('the command line', () => {
   });
 
   test('names a file that is not text', async () => {
-    expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text, save it as UTF-8')]);
+    expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([
+      expect.stringContaining('1:1 is not UTF-8 text, save it as UTF-8'),
+    ]);
   });
 
   test('accepts a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
-    const providers = ['a', 'b', 'c', 'd', 'e'].map((providerId) => ({ providerId, externalId: `vendor/model`, pricing: { prompt: '0.00000125', completion: '0.00001' }, tools: true, reasoning: true }));
+    const providers = ['a', 'b', 'c', 'd', 'e'].map((providerId) => ({
+      providerId,
+      externalId: `vendor/model`,
+      pricing: { prompt: '0.00000125', completion: '0.00001' },
+      tools: true,
+      reasoning: true,
+    }));
     const models = Array.from({ length: 2000 }, (_, at) => ({ id: `model-${at}`, providers }));
     const mock = { dialect: 'mock' };
     const config = await loadGood(JSON.stringify({ providers: { a: mock, b: mock, c: mock, d: mock, e: mock }, models }));

@@ -12,12 +12,25 @@ import { options } from './plugins.ts';
 test('keys that were written as a map of secrets are hidden, and keys of a list are shown without their secrets', () => {
   const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
   expect(shown(['keys:', '', '  alice: topsecret', '  bob: other'])).toEqual(['keys:', '', '  ****** *********', '  **** *****']);
-  expect(shown(['keys:', '', '  - name: alice', '    models: [a]', '    key: topsecret', '  - { name: bob, key: other }'])).toEqual(['keys:', '', '  - name: alice', '    models: [a]', '    key: *********', '  - { name: bob, key: ***** }']);
+  expect(shown(['keys:', '', '  - name: alice', '    models: [a]', '    key: topsecret', '  - { name: bob, key: other }'])).toEqual([
+    'keys:',
+    '',
+    '  - name: alice',
+    '    models: [a]',
+    '    key: *********',
+    '  - { name: bob, key: ***** }',
+  ]);
 });
 
 test('the values of headers are hidden, whatever their names', () => {
   const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
-  expect(shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '  batch_size: 10'])).toEqual(['with:', '  headers:', '    x-team: *********', '    x-org: ${ORG}', '  batch_size: 10']);
+  expect(shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '  batch_size: 10'])).toEqual([
+    'with:',
+    '  headers:',
+    '    x-team: *********',
+    '    x-org: ${ORG}',
+    '  batch_size: 10',
+  ]);
 });
 
 describe('a line of the file', () => {
@@ -34,7 +47,10 @@ describe('a line of the file', () => {
     ['db_password_old: topsecret', 'db_password_old: *********'],
     ['store: postgres://bob:hunter2@db/x', 'store: postgres://***********@db/x'],
     ['redis_url: redis://:hunter2@cache:1', 'redis_url: redis://********@cache:1'],
-    ['{ headers: { x-team: "topsecret", x-org: "${ORG}", x-own: [abc] }, models: [c] }', '{ headers: { x-team: "*********", x-org: "${ORG}", x-own: [***] }, models: [c] }'],
+    [
+      '{ headers: { x-team: "topsecret", x-org: "${ORG}", x-own: [abc] }, models: [c] }',
+      '{ headers: { x-team: "*********", x-org: "${ORG}", x-own: [***] }, models: [c] }',
+    ],
     ['base_url: http://bob:hun@ter2@db/x', 'base_url: http://************@db/x'],
     ['{ url: "redis//bob:hunter2@cache:1" }', '{ url: "******************@cache:1" }'],
     ['base_url: htp:/bob:hunter2@db/x', 'base_url: ****************@db/x'],
@@ -74,7 +90,15 @@ describe('a line of the file', () => {
 });
 
 test('a value is a secret by the name of its setting, or of the list that it is in', () => {
-  expect([['keys', 0, 'hash'], ['server', 'admin_keys', 0], ['providers', 'openai', 'api_key'], ['models', 0, 'id'], ['server', 'require_keys']].map(isSecretPath)).toEqual([true, true, true, false, false]);
+  expect(
+    [
+      ['keys', 0, 'hash'],
+      ['server', 'admin_keys', 0],
+      ['providers', 'openai', 'api_key'],
+      ['models', 0, 'id'],
+      ['server', 'require_keys'],
+    ].map(isSecretPath),
+  ).toEqual([true, true, true, false, false]);
 });
 
 test('no message about the file quotes a secret, at any place in it', async () => {
@@ -99,7 +123,11 @@ test('a text is shown without parts that look like a secret', () => {
 
 test.each<[string, string, readonly string[]]>([
   ['the name of an included file', 'include: ["${HIDDEN}.yaml"]', ['no such file: ${HIDDEN}.yaml']],
-  ['the name of a plugin', 'plugins: ["${HIDDEN}", "./${HIDDEN}.ts", { use: "@acme/${HIDDEN}" }]', ['"${HIDDEN}"', '/${HIDDEN}.ts', '"@acme/${HIDDEN}"']],
+  [
+    'the name of a plugin',
+    'plugins: ["${HIDDEN}", "./${HIDDEN}.ts", { use: "@acme/${HIDDEN}" }]',
+    ['"${HIDDEN}"', '/${HIDDEN}.ts', '"@acme/${HIDDEN}"'],
+  ],
   ['the name of a dialect', 'providers: { up: { dialect: "${HIDDEN}", api_key: x } }', ['the dialect "${HIDDEN}"']],
   ['a date', 'keys: [{ name: team, key: a-key-of-the-test-0123, expires: "${file:./hidden}" }]', ['"${file:./hidden}" is not a date']],
   ['a word', 'routing: { default: { strategy: "${file:./hidden}" } }', ['the value of ${file:./hidden}']],

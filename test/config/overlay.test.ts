@@ -23,7 +23,10 @@ const catalogue = `models:
 `;
 
 async function load(main: string): Promise<Loaded> {
-  const folder = folderOf({ 'gateway.config.yaml': `include: [catalogue.yaml]\nproviders: { mock: {} }\n${main}`, 'catalogue.yaml': catalogue });
+  const folder = folderOf({
+    'gateway.config.yaml': `include: [catalogue.yaml]\nproviders: { mock: {} }\n${main}`,
+    'catalogue.yaml': catalogue,
+  });
   return await loadConfig(join(folder, 'gateway.config.yaml'), options({}));
 }
 
@@ -40,7 +43,9 @@ const said = async (main: string): Promise<string[]> => {
 
 describe('an included catalogue', () => {
   test('offers the models that the declared providers serve, and no others', async () => {
-    expect((await modelsOf('')).map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['large', ['mock']]]);
+    expect((await modelsOf('')).map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([
+      ['large', ['mock']],
+    ]);
   });
 
   test('has models left out of policies where no declared provider serves them', async () => {
@@ -51,20 +56,30 @@ describe('an included catalogue', () => {
   });
 
   test('has no faults, but a policy without any model left is a fault', async () => {
-    expect(await said('routing: { models: { auto: { candidates: [small] } } }')).toEqual(['3:42 routing.models.auto.candidates: none of these models is served here, name another one, or declare a provider that serves one of them']);
+    expect(await said('routing: { models: { auto: { candidates: [small] } } }')).toEqual([
+      '3:42 routing.models.auto.candidates: none of these models is served here, name another one, or declare a provider that serves one of them',
+    ]);
   });
 
   test('may have an undeclared provider, and the file that includes it may not', async () => {
-    expect(await said('models: [{ id: own, free: true, providers: [{ providerId: moc }] }]')).toEqual(['3:59 models[0].providers[0].providerId: no provider is called "moc", did you mean "mock"?']);
+    expect(await said('models: [{ id: own, free: true, providers: [{ providerId: moc }] }]')).toEqual([
+      '3:59 models[0].providers[0].providerId: no provider is called "moc", did you mean "mock"?',
+    ]);
   });
 });
 
-describe('a model of one\'s own file', () => {
+describe("a model of one's own file", () => {
   const large = async (own: string): Promise<Model> => (await modelsOf(`models:\n  - { id: large, ${own} }\n`))[0] as Model;
 
   test('changes the fields that it has, and keeps the rest of the included model', async () => {
     const model = await large('name: Our large one, architecture: { tokenizer: own }');
-    expect(model).toMatchObject({ name: 'Our large one', aliases: ['large-1'], context_length: 1000, architecture: { input_modalities: ['text', 'image'], tokenizer: 'own' }, pricing: { prompt: '0.000001' } });
+    expect(model).toMatchObject({
+      name: 'Our large one',
+      aliases: ['large-1'],
+      context_length: 1000,
+      architecture: { input_modalities: ['text', 'image'], tokenizer: 'own' },
+      pricing: { prompt: '0.000001' },
+    });
     expect(model.providers).toMatchObject([{ externalId: 'large-2025', tools: true }]);
   });
 
@@ -78,8 +93,13 @@ describe('a model of one\'s own file', () => {
   });
 
   test('adds mappings of other providers after the included ones', async () => {
-    const loaded = await modelsOf('models:\n  - { id: large, providers: [{ providerId: mock, externalId: a }] }\n  - { id: small, providers: [{ providerId: mock, externalId: b, tools: true }] }\n');
-    expect(loaded.map(({ id, providers }) => [id, providers.map(({ externalId, tools }) => [externalId, tools])])).toEqual([['large', [['a', true]]], ['small', [['b', true]]]]);
+    const loaded = await modelsOf(
+      'models:\n  - { id: large, providers: [{ providerId: mock, externalId: a }] }\n  - { id: small, providers: [{ providerId: mock, externalId: b, tools: true }] }\n',
+    );
+    expect(loaded.map(({ id, providers }) => [id, providers.map(({ externalId, tools }) => [externalId, tools])])).toEqual([
+      ['large', [['a', true]]],
+      ['small', [['b', true]]],
+    ]);
   });
 
   test('replaces the whole list of mappings where it asks for that', async () => {
@@ -88,17 +108,24 @@ describe('a model of one\'s own file', () => {
   });
 
   test('needs its providers where no included model has any', async () => {
-    expect(await said('models: [{ id: own, free: true }]')).toEqual(['3:10 models[0]: needs "providers", no included file has a model with this id']);
+    expect(await said('models: [{ id: own, free: true }]')).toEqual([
+      '3:10 models[0]: needs "providers", no included file has a model with this id',
+    ]);
   });
 
   test('has its faults at their places in the file', async () => {
-    expect(await said('models: [{ id: large, deprecated_at: soon }]')).toEqual(['3:38 models[0].deprecated_at: "soon" is not a date, write it as 2026-01-31 or 2026-01-31T12:00:00Z']);
+    expect(await said('models: [{ id: large, deprecated_at: soon }]')).toEqual([
+      '3:38 models[0].deprecated_at: "soon" is not a date, write it as 2026-01-31 or 2026-01-31T12:00:00Z',
+    ]);
   });
 });
 
 describe('deployments of a provider', () => {
   const deployed = (deployments: string): Promise<Loaded> => {
-    const folder = folderOf({ 'gateway.config.yaml': `include: [catalogue.yaml]\nproviders: { mock: { deployments: ${deployments} } }\n`, 'catalogue.yaml': catalogue });
+    const folder = folderOf({
+      'gateway.config.yaml': `include: [catalogue.yaml]\nproviders: { mock: { deployments: ${deployments} } }\n`,
+      'catalogue.yaml': catalogue,
+    });
     return loadConfig(join(folder, 'gateway.config.yaml'), options({}));
   };
 
@@ -109,11 +136,17 @@ describe('deployments of a provider', () => {
 
   test('give a warning where the provider does not serve the model', async () => {
     const loaded = await deployed('{ larg: our-large }');
-    expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([['the provider serves no model with the id "larg"', 'did you mean "large"?']]);
+    expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([
+      ['the provider serves no model with the id "larg"', 'did you mean "large"?'],
+    ]);
   });
 
   test('give a warning without a suggestion of the same name where only another provider serves the model', async () => {
-    const files = { 'gateway.config.yaml': 'include: [catalogue.yaml]\nproviders: { mock: {}, other: { dialect: mock, deployments: { large: our-large, larg: b } } }\n', 'catalogue.yaml': catalogue };
+    const files = {
+      'gateway.config.yaml':
+        'include: [catalogue.yaml]\nproviders: { mock: {}, other: { dialect: mock, deployments: { large: our-large, larg: b } } }\n',
+      'catalogue.yaml': catalogue,
+    };
     const loaded = await loadConfig(join(folderOf(files), 'gateway.config.yaml'), options({}));
     expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([
       ['the provider serves no model with the id "large"', 'add { providerId: other } to the `providers` of that model'],
@@ -125,7 +158,10 @@ describe('deployments of a provider', () => {
 describe('a fault of a whole block', () => {
   test('is reported, and the faults that it causes are counted', async () => {
     const { formatProblems } = await import('../../config/problems.ts');
-    const folder = folderOf({ 'gateway.config.yaml': 'provders: { openai: { api_key: "${NOT_SET}" } }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: openai }] }\n  - { id: b, free: true, providers: [{ providerId: openai }] }\n' });
+    const folder = folderOf({
+      'gateway.config.yaml':
+        'provders: { openai: { api_key: "${NOT_SET}" } }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: openai }] }\n  - { id: b, free: true, providers: [{ providerId: openai }] }\n',
+    });
     const loaded = await loadConfig(join(folder, 'gateway.config.yaml'), options({}));
     const text = loaded.ok ? '' : formatProblems(loaded.problems);
     expect(text).toContain('provders: unknown key, did you mean "providers"?');

@@ -7,9 +7,23 @@ import { didYouMean } from '../../config/problems.ts';
 const never = (): never => {
   throw new Error('a dialect is not used while a config is loaded');
 };
-const dialect = (name: string, facts: Partial<Dialect>): Dialect => ({ name, baseUrl: null, encode: never, decoder: never, decodeBody: never, decodeError: never, ...facts });
+const dialect = (name: string, facts: Partial<Dialect>): Dialect => ({
+  name,
+  baseUrl: null,
+  encode: never,
+  decoder: never,
+  decodeBody: never,
+  decodeError: never,
+  ...facts,
+});
 const identity = (name: string): Identity => ({ package: name, fetch: never });
-const plugin = (name: string, facts: Partial<AnyPlugin> = {}): AnyPlugin => ({ name, summary: `Does ${name}.`, schema: { type: 'object', additionalProperties: false }, apply() {}, ...facts });
+const plugin = (name: string, facts: Partial<AnyPlugin> = {}): AnyPlugin => ({
+  name,
+  summary: `Does ${name}.`,
+  schema: { type: 'object', additionalProperties: false },
+  apply() {},
+  ...facts,
+});
 
 const journalSchema = {
   type: 'object',
@@ -33,13 +47,27 @@ const exportSchema = {
       discriminator: { propertyName: 'kind' },
       required: ['kind'],
       oneOf: [
-        { additionalProperties: false, required: ['path'], properties: { kind: { const: 'file', description: 'A file.' }, path: { type: 'string', description: 'Its path.' } } },
-        { additionalProperties: false, required: ['url'], properties: { kind: { const: 'http', description: 'A server.' }, url: { type: 'string', description: 'Its address.' } } },
+        {
+          additionalProperties: false,
+          required: ['path'],
+          properties: { kind: { const: 'file', description: 'A file.' }, path: { type: 'string', description: 'Its path.' } },
+        },
+        {
+          additionalProperties: false,
+          required: ['url'],
+          properties: { kind: { const: 'http', description: 'A server.' }, url: { type: 'string', description: 'Its address.' } },
+        },
       ],
     },
     name: { type: 'string', minLength: 3, maxLength: 8, description: 'What it is called.' },
     labels: { type: 'array', items: { type: 'string' }, uniqueItems: true, maxItems: 2, description: 'Its labels.' },
-    every: { description: 'How often, in seconds or as a word.', anyOf: [{ type: 'integer', minimum: 1 }, { type: 'string', enum: ['hourly', 'daily'] }] },
+    every: {
+      description: 'How often, in seconds or as a word.',
+      anyOf: [
+        { type: 'integer', minimum: 1 },
+        { type: 'string', enum: ['hourly', 'daily'] },
+      ],
+    },
   },
 };
 
@@ -52,11 +80,28 @@ const known: readonly AnyPlugin[] = [
   plugin('log/journal', { schema: journalSchema }),
   plugin('log/export', { schema: exportSchema }),
   plugin('log/broken', { schema: { type: 'object', properties: { level: { type: 'nonsense' } } } }),
-  plugin('dialects/openai-chat', { dialects: [dialect('openai', { baseUrl: 'https://api.openai.test/v1' }), dialect('groq', { baseUrl: 'https://api.groq.test/v1' }), dialect('openai-chat', {}), dialect('ollama', { baseUrl: 'http://localhost:11434/v1', keyless: true })] }),
-  plugin('dialects/cloud', { dialects: [dialect('cloud', { baseUrl: 'https://cloud.test', settings: { deployment: 'plain', passphrase: 'secret' } })] }),
+  plugin('dialects/openai-chat', {
+    dialects: [
+      dialect('openai', { baseUrl: 'https://api.openai.test/v1' }),
+      dialect('groq', { baseUrl: 'https://api.groq.test/v1' }),
+      dialect('openai-chat', {}),
+      dialect('ollama', { baseUrl: 'http://localhost:11434/v1', keyless: true }),
+    ],
+  }),
+  plugin('dialects/cloud', {
+    dialects: [dialect('cloud', { baseUrl: 'https://cloud.test', settings: { deployment: 'plain', passphrase: 'secret' } })],
+  }),
   plugin('dialects/second', { dialects: [dialect('groq', {}), dialect('second', {})] }),
   plugin('dialects/echo', { dialects: [dialect('mock', {})] }),
-  plugin('dialects/machines', { dialects: [dialect('machines', { baseUrl: 'https://machines.test', settings: { project: 'required', passphrase: 'plain' }, identities: { machine: identity('vitest'), cluster: identity('a-package-that-nobody-has') } })] }),
+  plugin('dialects/machines', {
+    dialects: [
+      dialect('machines', {
+        baseUrl: 'https://machines.test',
+        settings: { project: 'required', passphrase: 'plain' },
+        identities: { machine: identity('vitest'), cluster: identity('a-package-that-nobody-has') },
+      }),
+    ],
+  }),
 ];
 
 const byName = new Map(known.map((item) => [item.name, item]));

@@ -35,7 +35,9 @@ describe('a key with one typing mistake', () => {
   ])('is recognised at %s', (_, { properties }) => {
     const known = Object.keys(properties);
     const isOnlyNeighbour = (name: string, word: string): boolean => !known.some((other) => other !== word && distance(name, other) <= 2);
-    const misspelt = fc.constantFrom(...known.filter((word) => word.length > 2)).chain((word) => mistyped(word).map((name) => ({ word, name })));
+    const misspelt = fc
+      .constantFrom(...known.filter((word) => word.length > 2))
+      .chain((word) => mistyped(word).map((name) => ({ word, name })));
     fc.assert(
       fc.property(misspelt, ({ word, name }) => {
         fc.pre(!known.includes(name) && isOnlyNeighbour(name, word));
@@ -46,13 +48,18 @@ describe('a key with one typing mistake', () => {
 });
 
 describe('a text without references', () => {
-  const scalar = fc.oneof(anyText({ minLength: 1 }), fc.stringMatching(/^[${}:\-a-z "'#]+$/)).filter((text) => !text.includes('${') && !text.includes('$$'));
+  const scalar = fc
+    .oneof(anyText({ minLength: 1 }), fc.stringMatching(/^[${}:\-a-z "'#]+$/))
+    .filter((text) => !text.includes('${') && !text.includes('$$'));
 
   test('is read unchanged', async () => {
     const file = join(folderOf({}), 'gateway.config.yaml');
     await fc.assert(
       fc.asyncProperty(scalar, async (text) => {
-        writeFileSync(file, stringify({ providers: { mock: {} }, models: [{ id: 'a', description: text, free: true, providers: [{ providerId: 'mock' }] }] }));
+        writeFileSync(
+          file,
+          stringify({ providers: { mock: {} }, models: [{ id: 'a', description: text, free: true, providers: [{ providerId: 'mock' }] }] }),
+        );
         const loaded = await loadConfig(file, options());
         expect(loaded.ok && loaded.config.models[0]?.description).toBe(text);
       }),

@@ -36,7 +36,10 @@ describe('a secret is not shown', () => {
     ['in JSON', '{ "providers": { "up": { "api_key": "topsecret" } } }'],
     ['after a merge', 'base: &b { password: topsecret }\nup: { <<: *b }'],
     ['in a comment of a list of secrets', 'admin_keys:\n  # - topsecret\n  - ${KEY}'],
-    ['after two anchors, one of them used twice', 'one: &a topsecret\ntwo: &b "topsecret and more"\nup: [{ api_key: *a }, { api_key: *b }, { api_key: *a }]'],
+    [
+      'after two anchors, one of them used twice',
+      'one: &a topsecret\ntwo: &b "topsecret and more"\nup: [{ api_key: *a }, { api_key: *b }, { api_key: *a }]',
+    ],
     ['in a map that contains itself', 'credentials: &a { inner: *a, more: topsecret }'],
   ])('%s', (_, text) => {
     expect(shown(text)).not.toMatch(/topsecret|secret\b(?!s)/);
@@ -47,19 +50,29 @@ describe('a secret is not shown', () => {
     expect(shown('plain: topsecret99 # topsecret99\nid: topsecret99x', ['topsecret99', 'id'])).toBe('plain: **** # ****\nid: ****x');
   });
 
-  test('with its end, where another secret is its beginning', () => expect(shown('plain: topsecret99', ['topsecret', 'topsecret99'])).toBe('plain: ****'));
+  test('with its end, where another secret is its beginning', () =>
+    expect(shown('plain: topsecret99', ['topsecret', 'topsecret99'])).toBe('plain: ****'));
 
   test('and its length is not shown', () => {
     expect(shown('# api_key: topsecret\napi_key: topsecretandlong')).toBe('# api_key: ****\napi_key: ****');
   });
 
-  test.each(['api_key: [topsecret', 'a: b\n api_key: topsecret\n\tx', '"api_key: topsecret'])('in invalid YAML, of which nothing is shown: %s', (text) => {
-    expect(shown(text)).toContain('not valid YAML');
-  });
+  test.each(['api_key: [topsecret', 'a: b\n api_key: topsecret\n\tx', '"api_key: topsecret'])(
+    'in invalid YAML, of which nothing is shown: %s',
+    (text) => {
+      expect(shown(text)).toContain('not valid YAML');
+    },
+  );
 });
 
 describe('everything else is shown', () => {
-  test.each(['api_key: ${OPENAI_API_KEY}', 'key: "${file:/run/secrets/key}"', 'limits: { max_tokens: 5 } # as agreed', 'models:\n  - id: a\n\n    name: A\n', 'a: 1\na: 2'])('unchanged: %s', (text) => {
+  test.each([
+    'api_key: ${OPENAI_API_KEY}',
+    'key: "${file:/run/secrets/key}"',
+    'limits: { max_tokens: 5 } # as agreed',
+    'models:\n  - id: a\n\n    name: A\n',
+    'a: 1\na: 2',
+  ])('unchanged: %s', (text) => {
     expect(shown(text)).toBe(text);
   });
 
@@ -80,17 +93,29 @@ describe('the written config', () => {
     const file = join(folder, 'gateway.config.yaml');
     return { folder, written: writtenBy(await loadConfig(file, options())) };
   };
-  const main = 'include: [more.yaml]\nproviders: { mine: { dialect: openai-chat, base_url: http://127.0.0.1:9/v1, api_key: "${file:./key.txt}" } }\nmodels: [{ id: a, pricing: { prompt: "0", completion: "0" }, providers: [{ providerId: mine, externalId: a }] }]\nplugins: []\n';
+  const main =
+    'include: [more.yaml]\nproviders: { mine: { dialect: openai-chat, base_url: http://127.0.0.1:9/v1, api_key: "${file:./key.txt}" } }\nmodels: [{ id: a, pricing: { prompt: "0", completion: "0" }, providers: [{ providerId: mine, externalId: a }] }]\nplugins: []\n';
 
   test('is the config and its includes, and no file with a secret', async () => {
-    const { folder, written } = await load({ 'gateway.config.yaml': main, 'more.yaml': 'models: []\n', 'key.txt': 'topsecret', '.env': 'KEY=topsecret' });
+    const { folder, written } = await load({
+      'gateway.config.yaml': main,
+      'more.yaml': 'models: []\n',
+      'key.txt': 'topsecret',
+      '.env': 'KEY=topsecret',
+    });
     expect(written.files).toEqual([join(folder, 'gateway.config.yaml'), join(folder, 'more.yaml')]);
     expect(await written.text(join(folder, 'more.yaml'), [])).toEqual({ text: 'models: []\n' });
-    for (const name of ['key.txt', '.env', '../etc/passwd']) expect(await written.text(join(folder, name), [])).toEqual({ why: 'The config has no such file.' });
+    for (const name of ['key.txt', '.env', '../etc/passwd']) {
+      expect(await written.text(join(folder, name), [])).toEqual({ why: 'The config has no such file.' });
+    }
   });
 
   test('is read on request, and has the findings of check with their lines', async () => {
-    const { folder, written } = await load({ 'gateway.config.yaml': main.replace('plugins', 'plugnis'), 'more.yaml': 'models: []\n', 'key.txt': 'topsecret' });
+    const { folder, written } = await load({
+      'gateway.config.yaml': main.replace('plugins', 'plugnis'),
+      'more.yaml': 'models: []\n',
+      'key.txt': 'topsecret',
+    });
     expect(written.findings).toMatchObject([{ line: 4, path: 'plugnis', hint: 'did you mean "plugins"?', isFault: true }]);
     writeFileSync(join(folder, 'more.yaml'), `a: ${'x'.repeat(500_000)}`);
     expect(await written.text(join(folder, 'more.yaml'), [])).toEqual({ why: 'It is larger than 400 kB.' });

@@ -23,10 +23,35 @@ export interface TargetWishes {
 }
 
 /** A target at a provider with the name of its dialect. */
-export function targetOf(dialect: string, { externalId = 'model-1', modelId = 'model-1', thinkTags = false, reasoning, provider }: TargetWishes = {}): Target {
-  const mapping = { providerId: dialect, externalId, dialect: null, reasoning: { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: thinkTags } };
+export function targetOf(
+  dialect: string,
+  { externalId = 'model-1', modelId = 'model-1', thinkTags = false, reasoning, provider }: TargetWishes = {},
+): Target {
+  const mapping = {
+    providerId: dialect,
+    externalId,
+    dialect: null,
+    reasoning: { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: thinkTags },
+  };
   return {
-    provider: { id: dialect, dialect, baseUrl: null, apiKey: new Secret(testKey), account: provider?.id ?? dialect, keyPool: [], auth: null, proxy: null, ca: null, trainsOnData: null, headers: {}, settings: {}, connections: 8, breaker: null, missing: null, ...provider },
+    provider: {
+      id: dialect,
+      dialect,
+      baseUrl: null,
+      apiKey: new Secret(testKey),
+      account: provider?.id ?? dialect,
+      keyPool: [],
+      auth: null,
+      proxy: null,
+      ca: null,
+      trainsOnData: null,
+      headers: {},
+      settings: {},
+      connections: 8,
+      breaker: null,
+      missing: null,
+      ...provider,
+    },
     model: { id: modelId } as Target['model'],
     mapping: mapping as unknown as Target['mapping'],
     reasoning: { effort: null, maxTokens: null, ...reasoning },
@@ -35,8 +60,34 @@ export function targetOf(dialect: string, { externalId = 'model-1', modelId = 'm
 
 /** A request of a caller that set only these fields. */
 export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
-  const unsaid = { tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null };
-  return { model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, includeUsage: false, reasoning: { effort: null, maxTokens: null }, rest: {}, ...unsaid, ...said };
+  const unsaid = {
+    tools: null,
+    toolChoice: null,
+    parallelToolCalls: null,
+    responseFormat: null,
+    maxTokens: null,
+    temperature: null,
+    topP: null,
+    stop: null,
+    seed: null,
+    n: null,
+    presencePenalty: null,
+    frequencyPenalty: null,
+    logitBias: null,
+    logprobs: null,
+    topLogprobs: null,
+    user: null,
+  };
+  return {
+    model: 'model-1',
+    messages: [{ role: 'user', content: 'Hello' }],
+    stream: false,
+    includeUsage: false,
+    reasoning: { effort: null, maxTokens: null },
+    rest: {},
+    ...unsaid,
+    ...said,
+  };
 }
 
 export interface DialectUnderTest {
@@ -48,7 +99,12 @@ export interface DialectUnderTest {
   readonly reader?: () => EventReader;
 }
 
-export function describeDialect({ dialect, fixtures, target = (wishes) => targetOf(dialect.name, wishes), reader = () => createSseReader({ maxEventBytes: 1 << 20 }) }: DialectUnderTest): void {
+export function describeDialect({
+  dialect,
+  fixtures,
+  target = (wishes) => targetOf(dialect.name, wishes),
+  reader = () => createSseReader({ maxEventBytes: 1 << 20 }),
+}: DialectUnderTest): void {
   describe(`dialect ${dialect.name}`, () => {
     const cases = existsSync(fixtures) ? readdirSync(fixtures).sort() : [];
     if (cases.length > 0) {
@@ -58,7 +114,14 @@ export function describeDialect({ dialect, fixtures, target = (wishes) => target
         describeRecorded(folder, { dialect, target: asked, reader });
       });
     }
-    describeRobustness(dialect, target({}), brokenEvents(cases.map((name) => join(fixtures, name)), reader));
+    describeRobustness(
+      dialect,
+      target({}),
+      brokenEvents(
+        cases.map((name) => join(fixtures, name)),
+        reader,
+      ),
+    );
     describeEncoding(dialect, target({ reasoning: { effort: 'high' } }));
   });
 }
@@ -84,13 +147,15 @@ function guarded(act: () => void): void {
 /** Anything that a server may send gives at worst a GatewayError, never another error, and never the key. */
 function describeRobustness(dialect: Dialect, target: Target, broken: readonly WireEvent[]): void {
   it('survives an event of any shape', () => {
-    fc.assert(fc.property(fc.array(answerLike), (values) => {
-      const decoder = dialect.decoder(target);
-      guarded(() => {
-        for (const value of values) decoder.push({ data: JSON.stringify(value) });
-        decoder.end();
-      });
-    }));
+    fc.assert(
+      fc.property(fc.array(answerLike), (values) => {
+        const decoder = dialect.decoder(target);
+        guarded(() => {
+          for (const value of values) decoder.push({ data: JSON.stringify(value) });
+          decoder.end();
+        });
+      }),
+    );
   });
 
   it('survives a body of any shape', () => {
@@ -108,30 +173,50 @@ function describeRobustness(dialect: Dialect, target: Target, broken: readonly W
 
   it('makes an error from every status and body', () => {
     const body = fc.oneof(answerLike, fc.constantFrom(undefined, '', '<html>502</html>'));
-    fc.assert(fc.property(fc.integer({ min: 300, max: 599 }), body, (status, value) => {
-      const error = dialect.decodeError({ status, headers: {}, body: value }, target);
-      expect(GatewayError.is(error)).toBe(true);
-      expect(error.upstreamStatus).toBe(status);
-      expectPlainError(error);
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 300, max: 599 }), body, (status, value) => {
+        const error = dialect.decodeError({ status, headers: {}, body: value }, target);
+        expect(GatewayError.is(error)).toBe(true);
+        expect(error.upstreamStatus).toBe(status);
+        expectPlainError(error);
+      }),
+    );
   });
 
   it('shows no key, wherever a provider quotes it', () => {
     const quote = `Bearer ${testKey}`;
-    for (const body of [quote, { message: quote }, { error: quote, code: testKey }, { error: { message: quote, type: testKey, code: testKey, param: testKey, status: testKey } }]) {
-      for (const status of [400, 401, 403, 404, 422, 429, 500, 503]) expectPlainError(dialect.decodeError({ status, headers: {}, body }, target));
+    for (const body of [
+      quote,
+      { message: quote },
+      { error: quote, code: testKey },
+      { error: { message: quote, type: testKey, code: testKey, param: testKey, status: testKey } },
+    ]) {
+      for (const status of [400, 401, 403, 404, 422, 429, 500, 503]) {
+        expectPlainError(dialect.decodeError({ status, headers: {}, body }, target));
+      }
     }
   });
 
-  it.each([[429, 'upstream_rate_limited'], [401, 'upstream_auth_error'], [402, 'upstream_quota_exhausted'], [404, 'upstream_model_not_found'], [408, 'upstream_timeout'], [500, 'upstream_error'], [503, 'upstream_unavailable'], [529, 'upstream_overloaded']])(
-    'maps status %i alone to %s, so that another provider is tried',
-    (status, code) => {
-      expect(dialect.decodeError({ status, headers: {}, body: '' }, target)).toMatchObject({ code, retryable: true });
-    },
-  );
+  it.each([
+    [429, 'upstream_rate_limited'],
+    [401, 'upstream_auth_error'],
+    [402, 'upstream_quota_exhausted'],
+    [404, 'upstream_model_not_found'],
+    [408, 'upstream_timeout'],
+    [500, 'upstream_error'],
+    [503, 'upstream_unavailable'],
+    [529, 'upstream_overloaded'],
+  ])('maps status %i alone to %s, so that another provider is tried', (status, code) => {
+    expect(dialect.decodeError({ status, headers: {}, body: '' }, target)).toMatchObject({ code, retryable: true });
+  });
 
   it.each([400, 413, 422])("passes a caller's own fault on with status %i", (status) => {
-    expect(dialect.decodeError({ status, headers: {}, body: '' }, target)).toMatchObject({ status, retryable: false, code: 'upstream_invalid_request', type: 'invalid_request_error' });
+    expect(dialect.decodeError({ status, headers: {}, body: '' }, target)).toMatchObject({
+      status,
+      retryable: false,
+      code: 'upstream_invalid_request',
+      type: 'invalid_request_error',
+    });
   });
 
   it('passes the retry delay on', () => {
@@ -152,11 +237,15 @@ function describeEncoding(dialect: Dialect, target: Target): void {
   });
 
   it('encodes each request that the gateway accepts, or refuses it with a GatewayError', () => {
-    fc.assert(fc.property(acceptedRequest(target.provider.id), (request) => guarded(() => {
-      const { body, adjustments } = dialect.encode(request, { ...target, reasoning: request.reasoning });
-      expect(typeof JSON.parse(body)).toBe('object');
-      expect(adjustments.length).toBeLessThan(100);
-    })));
+    fc.assert(
+      fc.property(acceptedRequest(target.provider.id), (request) =>
+        guarded(() => {
+          const { body, adjustments } = dialect.encode(request, { ...target, reasoning: request.reasoning });
+          expect(typeof JSON.parse(body)).toBe('object');
+          expect(adjustments.length).toBeLessThan(100);
+        }),
+      ),
+    );
   });
 }
 
@@ -165,16 +254,21 @@ const requests: [string, Partial<ChatRequest>][] = [
   ['a plain request', {}],
   ['a stream', { stream: true, includeUsage: true }],
   ['sampling parameters', { temperature: 0.5, topP: 0.9, maxTokens: 2000, stop: ['END'], seed: 7 }],
-  ['a tool turn', {
-    tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }],
-    toolChoice: 'required',
-    messages: [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
-      { role: 'assistant', content: null, tool_calls: [call], reasoning: 'Ask.', reasoning_content: 'Ask.' },
-      { role: 'tool', tool_call_id: 'call_1', content: '20 degrees' },
-    ],
-  }],
+  [
+    'a tool turn',
+    {
+      tools: [
+        { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } },
+      ],
+      toolChoice: 'required',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
+        { role: 'assistant', content: null, tool_calls: [call], reasoning: 'Ask.', reasoning_content: 'Ask.' },
+        { role: 'tool', tool_call_id: 'call_1', content: '20 degrees' },
+      ],
+    },
+  ],
 ];
 
 function deepFreeze<Value>(value: Value): Value {

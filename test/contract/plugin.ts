@@ -50,7 +50,14 @@ async function prepare({ use, from, minimal = {} }: PluginFacts): Promise<Prepar
   const dataDir = join(folder, 'data');
   const others = ['dialects/openai-chat'].filter((name) => name !== use);
   const file = join(folder, 'gateway.config.yaml');
-  writeFileSync(file, JSON.stringify({ ...oneUpstream('http://127.0.0.1:9/v1'), server: { data_dir: dataDir }, plugins: [...others, { use, with: minimal }] }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...oneUpstream('http://127.0.0.1:9/v1'),
+      server: { data_dir: dataDir },
+      plugins: [...others, { use, with: minimal }],
+    }),
+  );
   const load = (name: string): Promise<AnyPlugin> => loadPlugin(name, folderOf(from));
   const loaded = await loadConfig(file, { env: {}, loadPlugin: load, shippedPlugins: [] });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
@@ -80,7 +87,10 @@ export function pluginContract(facts: PluginFacts): void {
       const ajv = new Ajv({ strict: true, allowUnionTypes: true, discriminator: true, validateFormats: false });
       ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
       ajv.compile(plugin.schema ?? noOptions);
-      expect(plugin.schema ?? noOptions, 'the schema refuses options that it does not know: additionalProperties: false').toMatchObject({ type: 'object', additionalProperties: false });
+      expect(plugin.schema ?? noOptions, 'the schema refuses options that it does not know: additionalProperties: false').toMatchObject({
+        type: 'object',
+        additionalProperties: false,
+      });
       expect(undescribed((plugin.schema ?? noOptions) as Schema), 'options without a description').toEqual([]);
     });
 
@@ -100,7 +110,11 @@ export function pluginContract(facts: PluginFacts): void {
       const { plugin, plugins, config } = await prepare(facts);
       const lines: string[] = [];
       const doubled = plugins.map((one) => (one.plugin === plugin ? { ...one, plugin: closingTwice(plugin) } : one));
-      const gateway = await startGateway({ config, plugins: doubled, write: (line, level) => void (level === 'error' && lines.push(line)) });
+      const gateway = await startGateway({
+        config,
+        plugins: doubled,
+        write: (line, level) => void (level === 'error' && lines.push(line)),
+      });
       await gateway.close();
       expect(lines).toEqual([]);
     });
@@ -127,7 +141,14 @@ const refused = (): never => {
 function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names: string[] } {
   const hooks = createHooks<Gateway>();
   const names: string[] = [];
-  for (const hook of Object.values(hooks)) hook.intercept({ register: (tap: { name: string }) => { names.push(tap.name); return tap; } } as never);
+  for (const hook of Object.values(hooks)) {
+    hook.intercept({
+      register: (tap: { name: string }) => {
+        names.push(tap.name);
+        return tap;
+      },
+    } as never);
+  }
   const logger = createLogger(() => {});
   guard(hooks, logger).enter(plugin.name);
   const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
@@ -172,7 +193,15 @@ function resourcesOf(work: () => void): string[] {
 /** Paths of the options that have no description. */
 function undescribed(schema: Schema, path = ''): string[] {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
-  const inside = [schema['items'], schema['additionalProperties']].filter((part): part is Schema => typeof part === 'object' && part !== null && !Array.isArray(part));
-  const lacking = properties.filter(([, option]) => typeof option['description'] !== 'string' || option['description'] === '').map(([name]) => `${path}/${name}`);
-  return [...lacking, ...properties.flatMap(([name, option]) => undescribed(option, `${path}/${name}`)), ...inside.flatMap((part) => undescribed(part, `${path}/*`))];
+  const inside = [schema['items'], schema['additionalProperties']].filter(
+    (part): part is Schema => typeof part === 'object' && part !== null && !Array.isArray(part),
+  );
+  const lacking = properties
+    .filter(([, option]) => typeof option['description'] !== 'string' || option['description'] === '')
+    .map(([name]) => `${path}/${name}`);
+  return [
+    ...lacking,
+    ...properties.flatMap(([name, option]) => undescribed(option, `${path}/${name}`)),
+    ...inside.flatMap((part) => undescribed(part, `${path}/*`)),
+  ];
 }

@@ -36,14 +36,29 @@ export function describeRecorded(folder: string, { dialect, target, reader }: Li
   const wire = readdirSync(folder).find((file) => file.startsWith('wire.'));
   if (wire === undefined && !existsSync(join(folder, 'body.json'))) throw new Error(`the case ${folder} has neither wire.* nor body.json`);
   if (wire === undefined) describeBody(folder, (body) => outcomeOfBody(dialect, body, target));
-  else describeStream(folder, { bytes: new Uint8Array(readFileSync(join(folder, wire))), reader, replay: (events) => outcomeOf(dialect, target, events) });
+  else {
+    describeStream(folder, {
+      bytes: new Uint8Array(readFileSync(join(folder, wire))),
+      reader,
+      replay: (events) => outcomeOf(dialect, target, events),
+    });
+  }
 }
 
-/** Events that no JSON decoder can read: events of the cases, cut off, one for each event name. Without cases: one event without a name. Empty: the wire format of the cases has no JSON. */
+/**
+ * Events that no JSON decoder can read: events of the cases, cut off, one for each event name.
+ * Without cases: one event without a name. Empty: the wire format of the cases has no JSON.
+ */
 export function brokenEvents(folders: readonly string[], reader: Listener['reader']): readonly WireEvent[] {
-  const events = folders.flatMap((folder) => readdirSync(folder).filter((file) => file.startsWith('wire.')).flatMap((file) => readOf(reader(), [new Uint8Array(readFileSync(join(folder, file)))]).events));
+  const events = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((file) => file.startsWith('wire.'))
+      .flatMap((file) => readOf(reader(), [new Uint8Array(readFileSync(join(folder, file)))]).events),
+  );
   if (events.length === 0) return [{ data: '{"half":' }];
-  const named = new Map(events.filter(({ data }) => data.startsWith('{')).map((event) => [event.event, { ...event, data: event.data.slice(0, -1) }]));
+  const named = new Map(
+    events.filter(({ data }) => data.startsWith('{')).map((event) => [event.event, { ...event, data: event.data.slice(0, -1) }]),
+  );
   return [...named.values()];
 }
 
@@ -86,28 +101,49 @@ function describeStream(folder: string, { bytes, reader, replay }: Stream): void
   const readable = events.flatMap(({ data }, at) => (data.startsWith('{') ? [at] : []));
   if (readable.length === 0) return;
   it('survives any value in any place', () => {
-    fc.assert(fc.property(fc.constantFrom(...readable), fc.nat(), oddValue, (at, place, value) => {
-      replay(events.map((event, index) => (index === at ? { ...event, data: withOneReplaced(event.data, place, value) } : event)));
-    }));
+    fc.assert(
+      fc.property(fc.constantFrom(...readable), fc.nat(), oddValue, (at, place, value) => {
+        replay(events.map((event, index) => (index === at ? { ...event, data: withOneReplaced(event.data, place, value) } : event)));
+      }),
+    );
   });
 
   it('survives events in any order, repeated, changed or missing', () => {
     const step = fc.record({ at: fc.nat(events.length - 1), change: fc.option(fc.tuple(fc.nat(), oddValue)) });
-    fc.assert(fc.property(fc.array(step, { maxLength: 2 * events.length }), (steps) => {
-      expectWellFormed(replay(steps.map(({ at, change }) => {
-        const event = events[at] as WireEvent;
-        return change === null || !event.data.startsWith('{') ? event : { ...event, data: withOneReplaced(event.data, ...change) };
-      })));
-    }), few());
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 2 * events.length }), (steps) => {
+        expectWellFormed(
+          replay(
+            steps.map(({ at, change }) => {
+              const event = events[at] as WireEvent;
+              return change === null || !event.data.startsWith('{') ? event : { ...event, data: withOneReplaced(event.data, ...change) };
+            }),
+          ),
+        );
+      }),
+      few(),
+    );
   });
 
   it('survives damaged bytes', () => {
-    const damage = fc.tuple(fc.nat(bytes.length), fc.nat(4), fc.oneof(fc.uint8Array({ maxLength: 3 }), fc.constantFrom(...['', '\n', '\n\n', '\r', '"', '}', ',', 'data:', '\\', '\\ud800', 'null'].map((text) => new TextEncoder().encode(text)))));
-    fc.assert(fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), fc.nat(bytes.length), (damages, tear) => {
-      let damaged: Uint8Array = bytes;
-      for (const [at, length, put] of damages) damaged = Buffer.concat([damaged.subarray(0, at), put, damaged.subarray(at + length)]);
-      expectWellFormed(replayed([damaged.subarray(0, tear), damaged.subarray(tear)]));
-    }), few());
+    const damage = fc.tuple(
+      fc.nat(bytes.length),
+      fc.nat(4),
+      fc.oneof(
+        fc.uint8Array({ maxLength: 3 }),
+        fc.constantFrom(
+          ...['', '\n', '\n\n', '\r', '"', '}', ',', 'data:', '\\', '\\ud800', 'null'].map((text) => new TextEncoder().encode(text)),
+        ),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), fc.nat(bytes.length), (damages, tear) => {
+        let damaged: Uint8Array = bytes;
+        for (const [at, length, put] of damages) damaged = Buffer.concat([damaged.subarray(0, at), put, damaged.subarray(at + length)]);
+        expectWellFormed(replayed([damaged.subarray(0, tear), damaged.subarray(tear)]));
+      }),
+      few(),
+    );
   });
 }
 
@@ -128,13 +164,19 @@ function expectWellFormed({ chunks }: Outcome): void {
 }
 
 function expectCounts({ usage: { details, charged, ...counts } }: Chunk & { type: 'usage' }): void {
-  for (const count of Object.values({ ...counts, ...details })) expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(counts)).toBe(true);
+  for (const count of Object.values({ ...counts, ...details })) {
+    expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(counts)).toBe(true);
+  }
   expect(charged ?? '0').toMatch(/^\d+(\.\d+)?$/);
 }
 
 /** The expected answer of the case. Throws where the case has none. */
 export function outcomeIn(folder: string, given: Outcome): unknown {
-  if (!existsSync(join(folder, 'chunks.json'))) throw new Error(`there is no ${join(folder, 'chunks.json')}, the list of the chunks that are wanted. The dialect gave ${JSON.stringify(given)}`);
+  if (!existsSync(join(folder, 'chunks.json'))) {
+    throw new Error(
+      `there is no ${join(folder, 'chunks.json')}, the list of the chunks that are wanted. The dialect gave ${JSON.stringify(given)}`,
+    );
+  }
   return { chunks: readJson(folder, 'chunks.json'), error: readJson(folder, 'error.json') };
 }
 
@@ -150,7 +192,10 @@ function* eventsOf(reader: EventReader, pieces: readonly Uint8Array[]): Generato
   for (const bytes of [...pieces, null]) yield* bytes === null ? reader.end() : reader.push(bytes);
 }
 
-function readOf(reader: EventReader, pieces: readonly Uint8Array[]): { readonly events: readonly WireEvent[]; readonly error: Outcome['error'] } {
+function readOf(
+  reader: EventReader,
+  pieces: readonly Uint8Array[],
+): { readonly events: readonly WireEvent[]; readonly error: Outcome['error'] } {
   const events: WireEvent[] = [];
   try {
     for (const event of eventsOf(reader, pieces)) events.push(event);
@@ -208,7 +253,9 @@ function expectOrder(chunks: readonly Chunk[]): void {
   for (const choice of folded(chunks).choices) {
     const ids = choice.toolCalls.map(({ id }) => id);
     expect(new Set(ids).size, 'ids are distinct').toBe(ids.length);
-    if (choice.finish !== null && choice.finish !== 'length_limit') for (const { arguments: text } of choice.toolCalls) expect(() => JSON.parse(text)).not.toThrow();
+    if (choice.finish !== null && choice.finish !== 'length_limit') {
+      for (const { arguments: text } of choice.toolCalls) expect(() => JSON.parse(text)).not.toThrow();
+    }
   }
 }
 

@@ -58,7 +58,10 @@ describe('a cancellation', () => {
     expect(called).toEqual([]);
   });
 
-  it.each([['before', 0], ['after', 1]])('gives an aborted AbortSignal, asked for %s cancel()', (_, at) => {
+  it.each([
+    ['before', 0],
+    ['after', 1],
+  ])('gives an aborted AbortSignal, asked for %s cancel()', (_, at) => {
     const { cancellation } = listening();
     const steps = [() => void cancellation.signal, () => cancellation.cancel(reason)];
     for (const step of at === 0 ? steps : steps.toReversed()) step();

@@ -17,7 +17,10 @@ function folderOf(): string {
 
 /** Runs the executable with this folder for temporary files. */
 const runIn = (folder: string, env: Record<string, string> = {}): string =>
-  execFileSync(join(root, 'node_modules/.bin/node'), [join(root, 'core/main.ts'), '--version'], { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', TMPDIR: folder, ...env } });
+  execFileSync(join(root, 'node_modules/.bin/node'), [join(root, 'core/main.ts'), '--version'], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', TMPDIR: folder, ...env },
+  });
 
 test('the cache is in a folder that only its user can use, and not in the folder that all users share', () => {
   const folder = folderOf();
@@ -28,14 +31,20 @@ test('the cache is in a folder that only its user can use, and not in the folder
 });
 
 test.each([
-  ['others can write', (folder: string) => {
-    mkdirSync(join(folder, own));
-    chmodSync(join(folder, own), 0o777);
-  }],
-  ['is a link', (folder: string) => {
-    mkdirSync(join(folder, 'elsewhere'), { mode: 0o700 });
-    symlinkSync(join(folder, 'elsewhere'), join(folder, own));
-  }],
+  [
+    'others can write',
+    (folder: string) => {
+      mkdirSync(join(folder, own));
+      chmodSync(join(folder, own), 0o777);
+    },
+  ],
+  [
+    'is a link',
+    (folder: string) => {
+      mkdirSync(join(folder, 'elsewhere'), { mode: 0o700 });
+      symlinkSync(join(folder, 'elsewhere'), join(folder, own));
+    },
+  ],
 ])('a folder that %s is not used, and the program runs without a cache', (_, make) => {
   const folder = folderOf();
   make(folder);

@@ -4,11 +4,19 @@ import { formatDollars, parseDollars } from '../../core/money.ts';
 
 describe('dollars', () => {
   it('are the same after they were written and read', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 10n ** 30n), (pico) => { expect(parseDollars(formatDollars(pico))).toBe(pico); }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 10n ** 30n), (pico) => {
+        expect(parseDollars(formatDollars(pico))).toBe(pico);
+      }),
+    );
   });
 
   it('are written in the shortest way', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 10n ** 20n), (pico) => { expect(formatDollars(pico)).toMatch(/^(0|[1-9]\d*)(\.\d*[1-9])?$/); }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 10n ** 20n), (pico) => {
+        expect(formatDollars(pico)).toMatch(/^(0|[1-9]\d*)(\.\d*[1-9])?$/);
+      }),
+    );
   });
 
   it('add up as whole numbers do', () => {

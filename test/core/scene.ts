@@ -36,7 +36,10 @@ export interface WireError {
 
 export const errorOf = async (response: Response): Promise<WireError> => ((await response.json()) as { error: WireError }).error;
 
-export const contentOf = async (response: Response): Promise<string> => ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
+export const contentOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
 
 /** Routing with short limits, tried in order, each target once. */
-export const routing = (timeouts: Record<string, number> = {}, more: Record<string, unknown> = {}): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', timeout_ms: timeouts, retry: { same_target: 0 }, ...more } } });
+export const routing = (timeouts: Record<string, number> = {}, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  routing: { default: { strategy: 'ordered', timeout_ms: timeouts, retry: { same_target: 0 }, ...more } },
+});

@@ -11,16 +11,26 @@ import { didYouMean, suggest } from '../../core/names.ts';
 const copyOfErrors: string = '../../core/errors.ts?copy';
 
 describe('an error', () => {
-  const types = new Set(['invalid_request_error', 'permission_error', 'rate_limit_error', 'upstream_error', 'insufficient_quota', 'server_error']);
+  const types = new Set([
+    'invalid_request_error',
+    'permission_error',
+    'rate_limit_error',
+    'upstream_error',
+    'insufficient_quota',
+    'server_error',
+  ]);
 
   it.each(Object.entries(errorTable))('%s has a code in snake case, a status, and a known type', (code, [status, type]) => {
     expect(code).toMatch(/^[a-z]+(_[a-z0-9]+)+$/);
     expect(status >= 400 && status < 600 && types.has(type)).toBe(true);
   });
 
-  it.each(Object.entries(errorTable))('%s may be retried at another provider only where the provider is at fault', (code, [status, , retryable]) => {
-    if (retryable !== undefined) expect([code.startsWith('upstream_'), status >= 500 || status === 429]).toEqual([true, true]);
-  });
+  it.each(Object.entries(errorTable))(
+    '%s may be retried at another provider only where the provider is at fault',
+    (code, [status, , retryable]) => {
+      if (retryable !== undefined) expect([code.startsWith('upstream_'), status >= 500 || status === 429]).toEqual([true, true]);
+    },
+  );
 
   it('is recognised from another copy of the module', async () => {
     const copy = (await import(copyOfErrors)) as { GatewayError: typeof GatewayError };
@@ -28,25 +38,42 @@ describe('an error', () => {
     expect([copy.GatewayError === GatewayError, error instanceof GatewayError, GatewayError.is(error)]).toEqual([false, false, true]);
   });
 
-  it.each([null, undefined, 'text', 5, new Error('x'), { code: 'permission_denied' }])('is not recognised in %s', (value) => expect(GatewayError.is(value)).toBe(false));
+  it.each([null, undefined, 'text', 5, new Error('x'), { code: 'permission_denied' }])('is not recognised in %s', (value) =>
+    expect(GatewayError.is(value)).toBe(false),
+  );
 
   it('does not show its cause', () => {
     const error = GatewayError.from(new Error('password is hunter2'), 'r1');
-    expect(error.body()).toEqual({ error: { message: 'Internal error. Request id r1.', type: 'server_error', param: null, code: 'internal_error' } });
+    expect(error.body()).toEqual({
+      error: { message: 'Internal error. Request id r1.', type: 'server_error', param: null, code: 'internal_error' },
+    });
     expect((error.cause as Error).message).toContain('hunter2');
   });
 
   it('has no half of a character where the text of a caller is cut', () => {
     const error = new GatewayError('invalid_value', 'There is no "😀'.slice(0, -1), { param: 'metadata.😀'.slice(0, -1) });
-    expect(JSON.stringify(error.body())).toBe(JSON.stringify({ error: { message: 'There is no "\ufffd', type: 'invalid_request_error', param: 'metadata.\ufffd', code: 'invalid_value' } }));
+    expect(JSON.stringify(error.body())).toBe(
+      JSON.stringify({
+        error: { message: 'There is no "\ufffd', type: 'invalid_request_error', param: 'metadata.\ufffd', code: 'invalid_value' },
+      }),
+    );
   });
 
   it('keeps the code and type of a provider', () => {
     const error = new GatewayError({ status: 422, type: 'odd_error', code: 'odd' }, 'Odd.', { param: 'messages' });
-    expect([error.status, error.retryable, error.body()]).toEqual([422, false, { error: { message: 'Odd.', type: 'odd_error', param: 'messages', code: 'odd' } }]);
+    expect([error.status, error.retryable, error.body()]).toEqual([
+      422,
+      false,
+      { error: { message: 'Odd.', type: 'odd_error', param: 'messages', code: 'odd' } },
+    ]);
   });
 
-  it.each<[ErrorCode, boolean]>([['upstream_auth_error', true], ['plugin_error', true], ['upstream_error', false], ['upstream_rate_limited', false]])('%s is final: %s', (code, wanted) => expect(new GatewayError(code, '').isFinal).toBe(wanted));
+  it.each<[ErrorCode, boolean]>([
+    ['upstream_auth_error', true],
+    ['plugin_error', true],
+    ['upstream_error', false],
+    ['upstream_rate_limited', false],
+  ])('%s is final: %s', (code, wanted) => expect(new GatewayError(code, '').isFinal).toBe(wanted));
 });
 
 describe('a secret', () => {
@@ -61,11 +88,21 @@ describe('a secret', () => {
     ['concatenation', () => 'a' + (secret as unknown as string)],
     ['the keys of the object', () => JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret)])],
     ['a copy of it', () => JSON.stringify(Object.assign({}, secret))],
-    ['a log line', () => { let line = ''; createLogger((text) => void (line = text)).info('x', { secret, inside: [{ secret }] }); return line; }],
+    [
+      'a log line',
+      () => {
+        let line = '';
+        createLogger((text) => void (line = text)).info('x', { secret, inside: [{ secret }] });
+        return line;
+      },
+    ],
     ['an error about it', () => inspect(new Error('x', { cause: secret }))],
   ])('does not show in %s', (_, show) => expect(show()).not.toContain('hunter2'));
 
-  it.each(['bob:hunter2@db', 'redis//bob:hunter2@db:6379', 'postgres://bob:hun/hunter2@db/x'])('does not show in the address %s, which is written wrongly', (url) => expect(withoutSecrets({ url })).toEqual({ url: '[redacted]' }));
+  it.each(['bob:hunter2@db', 'redis//bob:hunter2@db:6379', 'postgres://bob:hun/hunter2@db/x'])(
+    'does not show in the address %s, which is written wrongly',
+    (url) => expect(withoutSecrets({ url })).toEqual({ url: '[redacted]' }),
+  );
 
   it('is shown by reveal() alone', () => expect(secret.reveal()).toBe('hunter2'));
 });
@@ -97,13 +134,23 @@ const line = (message: string, facts: object): string => {
 };
 
 describe('the process log', () => {
-  it('is one JSON line with its labels', () => expect(JSON.parse(line('hello', { a: 1 }))).toMatchObject({ time: expect.any(String), level: 'error', msg: 'hello', plugin: 'a/b', a: 1 }));
+  it('is one JSON line with its labels', () =>
+    expect(JSON.parse(line('hello', { a: 1 }))).toMatchObject({
+      time: expect.any(String),
+      level: 'error',
+      msg: 'hello',
+      plugin: 'a/b',
+      a: 1,
+    }));
   it.each(['a\nb', 'a\u001b[31mb', 'a\u0000b', 'a\rb', 'a\u009b31mb', 'a\u007fb', 'a\u202eb', 'a\u{e0041}b'])('escapes %j', (text) => {
     const written = line(text, { [text]: text });
     expect(written).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(JSON.parse(written)).toMatchObject({ msg: text, [text]: text });
   });
-  it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));
+  it('writes an error with its cause and its place', () =>
+    expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(
+      /TypeError: outer \(Error: inner at .*small\.test\.ts/,
+    ));
   it.each<[string, () => unknown]>([
     ['JSON', () => JSON.parse('{') as unknown],
     ['a module of Node', () => new URL('no address')],
@@ -117,13 +164,24 @@ describe('the process log', () => {
     }
     expect((JSON.parse(line('x', { error })) as { error: string }).error).toMatch(/ at [^<>]*small\.test\.ts[^<>]*:\d+:\d+\)?$/);
   });
-  it.each<[string, unknown]>([['a big integer', 5n], ['a function', () => {}], ['a map', new Map()], ['a symbol', Symbol('x')]])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
+  it.each<[string, unknown]>([
+    ['a big integer', 5n],
+    ['a function', () => {}],
+    ['a map', new Map()],
+    ['a symbol', Symbol('x')],
+  ])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
   it('survives an error that cannot be read', () => {
-    const error = Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('not to be read'); } });
+    const error = Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('not to be read');
+      },
+    });
     expect(JSON.parse(line('x', { error }))).toMatchObject({ msg: 'x', error: 'a value that cannot be read' });
   });
-  it('shows a symbol that was thrown', () => expect(JSON.parse(line('x', { error: Symbol('lost') }))).toMatchObject({ error: 'Symbol(lost)' }));
-  it('hides a secret where the facts are not plain JSON', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
+  it('shows a symbol that was thrown', () =>
+    expect(JSON.parse(line('x', { error: Symbol('lost') }))).toMatchObject({ error: 'Symbol(lost)' }));
+  it('hides a secret where the facts are not plain JSON', () =>
+    expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
 });
 
 describe('the sources', () => {

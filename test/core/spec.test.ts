@@ -23,7 +23,10 @@ async function house(more: Record<string, unknown> = {}) {
       { id: 'later-kind', pricing: prices, providers: [thinks] },
       { id: 'silent', pricing: prices, providers: [mapping('plain')] },
     ],
-    routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: ['first-of-its-kind', 'later-kind'], strategy: 'ordered' } } },
+    routing: {
+      default: { strategy: 'ordered' },
+      models: { auto: { candidates: ['first-of-its-kind', 'later-kind'], strategy: 'ordered' } },
+    },
     ...more,
   });
   const asked = (): Record<string, any> | undefined => up.asked.at(-1)?.json;
@@ -33,14 +36,18 @@ async function house(more: Record<string, unknown> = {}) {
 describe('What the service does', () => {
   it('1: one request and response format for all providers', async () => {
     const { chat } = await house();
-    const shapes = await Promise.all(['plain/root', 'thinks/root', 'budgets/root'].map(async (model) => Object.keys((await (await chat({ model })).json()) as object)));
+    const shapes = await Promise.all(
+      ['plain/root', 'thinks/root', 'budgets/root'].map(async (model) => Object.keys((await (await chat({ model })).json()) as object)),
+    );
     expect(new Set(shapes.map(String)).size).toBe(1);
   });
 
   it('3: reasoning text is returned when the model exposes it', async () => {
     const { chat, up } = await house();
     up.script(answers(completion('4', { reasoning_content: '2 and 2' })));
-    expect(await (await chat({ model: 'thinks/root' })).json()).toMatchObject({ choices: [{ message: { role: 'assistant', content: '4', reasoning: '2 and 2', reasoning_content: '2 and 2' } }] });
+    expect(await (await chat({ model: 'thinks/root' })).json()).toMatchObject({
+      choices: [{ message: { role: 'assistant', content: '4', reasoning: '2 and 2', reasoning_content: '2 and 2' } }],
+    });
   });
 
   it('4: a model may reason unasked', async () => {
@@ -53,8 +60,16 @@ describe('What the service does', () => {
 
   it('4: a model may reason and never show it', async () => {
     const { chat, up, records } = await house();
-    up.script(answers({ ...completion('4'), usage: { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } } }));
-    const body = (await (await chat({ model: 'thinks/root', reasoning_effort: 'high' })).json()) as { choices: { message: object }[]; usage: object };
+    up.script(
+      answers({
+        ...completion('4'),
+        usage: { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } },
+      }),
+    );
+    const body = (await (await chat({ model: 'thinks/root', reasoning_effort: 'high' })).json()) as {
+      choices: { message: object }[];
+      usage: object;
+    };
     expect(body.choices[0]?.message).not.toHaveProperty('reasoning');
     expect(body.usage).toMatchObject({ reasoning_tokens: 25 });
     expect(records[0]).toMatchObject({ reasoningContent: null, usage: { reasoningTokens: 25 } });
@@ -116,8 +131,15 @@ describe('Chat completion response', () => {
 
   it('total_tokens is prompt plus completion, reasoning inside completion', async () => {
     const { chat, up } = await house();
-    up.script(answers({ ...completion('4'), usage: { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } } }));
-    expect(await (await chat({ model: 'root' })).json()).toMatchObject({ usage: { prompt_tokens: 10, completion_tokens: 30, reasoning_tokens: 25, total_tokens: 40 } });
+    up.script(
+      answers({
+        ...completion('4'),
+        usage: { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } },
+      }),
+    );
+    expect(await (await chat({ model: 'root' })).json()).toMatchObject({
+      usage: { prompt_tokens: 10, completion_tokens: 30, reasoning_tokens: 25, total_tokens: 40 },
+    });
   });
 
   it('finish_reason is completed where the operator wants the unified words', async () => {
@@ -138,13 +160,31 @@ describe('Streamed chunk', () => {
     const { chat, up } = await house();
     up.script(streams(said('a', 'b')));
     const { events } = await readEvents(await chat({ model: 'root', stream: true }));
-    for (const chunk of events) expect(chunk).toMatchObject({ id: events[0].id, object: 'chat.completion.chunk', created: expect.any(Number), model: 'plain/root', choices: [{ index: 0, delta: expect.any(Object) }] });
-    expect(events.map(({ choices: [choice] }) => [choice.delta.role, choice.finish_reason])).toEqual([['assistant', null], [undefined, null], [undefined, 'stop']]);
+    for (const chunk of events) {
+      expect(chunk).toMatchObject({
+        id: events[0].id,
+        object: 'chat.completion.chunk',
+        created: expect.any(Number),
+        model: 'plain/root',
+        choices: [{ index: 0, delta: expect.any(Object) }],
+      });
+    }
+    expect(events.map(({ choices: [choice] }) => [choice.delta.role, choice.finish_reason])).toEqual([
+      ['assistant', null],
+      [undefined, null],
+      [undefined, 'stop'],
+    ]);
   });
 
   it('reasoning comes in delta.reasoning, before the answer', async () => {
     const { chat, up } = await house();
-    up.script(streams([event({ role: 'assistant', reasoning_content: 'let me ' }), event({ reasoning_content: 'think' }), ...said('done').slice(1)]));
+    up.script(
+      streams([
+        event({ role: 'assistant', reasoning_content: 'let me ' }),
+        event({ reasoning_content: 'think' }),
+        ...said('done').slice(1),
+      ]),
+    );
     const { events, reasoning, text } = await readEvents(await chat({ model: 'root', stream: true }));
     const kinds = events.map(({ choices: [{ delta }] }) => ('reasoning' in delta ? 'reasoning' : 'content' in delta ? 'content' : 'end'));
     expect([reasoning, text, kinds]).toEqual(['let me think', 'done', ['reasoning', 'reasoning', 'content', 'end']]);
@@ -170,41 +210,68 @@ describe('Reasoning effort', () => {
     expect(asked()).toMatchObject({ reasoning_effort: effort });
   });
 
-  it.each([['low', 'high'], ['low', 'low']])('rule 1: %s and %s in one request are refused', async (topLevel, effort) => {
+  it.each([
+    ['low', 'high'],
+    ['low', 'low'],
+  ])('rule 1: %s and %s in one request are refused', async (topLevel, effort) => {
     const { chat, up } = await house();
     const response = await chat({ model: 'later-kind', reasoning_effort: topLevel, reasoning: { effort } });
-    expect([response.status, await errorOf(response)]).toEqual([400, { message: 'Send either reasoning_effort or reasoning.effort, not both.', type: 'invalid_request_error', param: 'reasoning_effort', code: 'invalid_request' }]);
+    expect([response.status, await errorOf(response)]).toEqual([
+      400,
+      {
+        message: 'Send either reasoning_effort or reasoning.effort, not both.',
+        type: 'invalid_request_error',
+        param: 'reasoning_effort',
+        code: 'invalid_request',
+      },
+    ]);
     expect(up.asked).toEqual([]);
   });
 
-  it.each([{ reasoning_effort: null, reasoning: { effort: 'low' } }, { reasoning_effort: 'low', reasoning: { effort: null } }, { reasoning_effort: 'low', reasoning: {} }, { reasoning_effort: 'low', reasoning: null }])('rule 1: null means the same as an absent field: %o', async (more) => {
+  it.each([
+    { reasoning_effort: null, reasoning: { effort: 'low' } },
+    { reasoning_effort: 'low', reasoning: { effort: null } },
+    { reasoning_effort: 'low', reasoning: {} },
+    { reasoning_effort: 'low', reasoning: null },
+  ])('rule 1: null means the same as an absent field: %o', async (more) => {
     const { chat, asked } = await house();
     expect((await chat({ model: 'later-kind', ...more })).status).toBe(200);
     expect(asked()).toMatchObject({ reasoning_effort: 'low' });
   });
 
-  it.each([{ reasoning_effort: 'high', reasoning: { max_tokens: 5000 } }, { reasoning: { effort: 'high', max_tokens: 5000 } }])('rule 2: max_tokens overrides the effort: %o', async (more) => {
-    const { chat, records } = await house();
-    expect((await chat({ model: 'root', ...more })).status).toBe(200);
-    expect(records[0]?.request?.reasoning).toMatchObject({ effort: null, maxTokens: 5000 });
-  });
+  it.each([{ reasoning_effort: 'high', reasoning: { max_tokens: 5000 } }, { reasoning: { effort: 'high', max_tokens: 5000 } }])(
+    'rule 2: max_tokens overrides the effort: %o',
+    async (more) => {
+      const { chat, records } = await house();
+      expect((await chat({ model: 'root', ...more })).status).toBe(200);
+      expect(records[0]?.request?.reasoning).toMatchObject({ effort: null, maxTokens: 5000 });
+    },
+  );
 
   it('rule 3: unsupported_value of the provider passes unchanged', async () => {
     const { chat, up } = await house();
-    const said = { message: "Unsupported value: 'minimal'.", type: 'invalid_request_error', param: 'reasoning_effort', code: 'unsupported_value' };
+    const said = {
+      message: "Unsupported value: 'minimal'.",
+      type: 'invalid_request_error',
+      param: 'reasoning_effort',
+      code: 'unsupported_value',
+    };
     up.script(answers({ error: said }, { status: 400 }));
     const response = await chat({ model: 'later-kind', reasoning_effort: 'minimal' });
     expect([response.status, await errorOf(response)]).toEqual([400, said]);
   });
 
-  it.each([{ reasoning_effort: 'low' }, { reasoning: { effort: 'low' } }])('rule 4: %o for a model that does not reason fails', async (more) => {
-    const { chat, up } = await house();
-    const response = await chat({ model: 'silent', ...more });
-    const { message, ...error } = await errorOf(response);
-    expect([response.status, error]).toMatchObject([400, { type: 'invalid_request_error', code: 'model_not_supported' }]);
-    expect(message).toMatch(/"silent".*[Rr]emove.*reasoning_effort.*reasoning-capable model/s);
-    expect(up.asked).toEqual([]);
-  });
+  it.each([{ reasoning_effort: 'low' }, { reasoning: { effort: 'low' } }])(
+    'rule 4: %o for a model that does not reason fails',
+    async (more) => {
+      const { chat, up } = await house();
+      const response = await chat({ model: 'silent', ...more });
+      const { message, ...error } = await errorOf(response);
+      expect([response.status, error]).toMatchObject([400, { type: 'invalid_request_error', code: 'model_not_supported' }]);
+      expect(message).toMatch(/"silent".*[Rr]emove.*reasoning_effort.*reasoning-capable model/s);
+      expect(up.asked).toEqual([]);
+    },
+  );
 });
 
 describe('Reasoning token budget', () => {
@@ -219,7 +286,10 @@ describe('Reasoning token budget', () => {
   it('rule 4: a root name goes only to providers that take a budget', async () => {
     const { chat, records } = await house();
     expect((await chat({ model: 'root', reasoning: { max_tokens: 5000 } })).headers.get('x-provider')).toBe('budgets');
-    expect(records[0]?.ruledOut.map(({ provider: id, reason }) => [id, reason])).toEqual([['plain', 'takes no reasoning budget'], ['thinks', 'takes no reasoning budget']]);
+    expect(records[0]?.ruledOut.map(({ provider: id, reason }) => [id, reason])).toEqual([
+      ['plain', 'takes no reasoning budget'],
+      ['thinks', 'takes no reasoning budget'],
+    ]);
   });
 
   it('rule 4: no fallback goes to a provider that takes no budget', async () => {
@@ -256,13 +326,19 @@ describe('Auto-routing and reasoning', () => {
     const { chat, up } = await house();
     up.script(answers({ error: { message: 'no' } }, { status: 500 }), answers(completion('ok')));
     await chat({ model: 'auto' });
-    expect(up.asked.map(({ json }) => [json['model'], json['reasoning_effort']])).toEqual([['original-model', 'minimal'], ['thinks-model', 'low']]);
+    expect(up.asked.map(({ json }) => [json['model'], json['reasoning_effort']])).toEqual([
+      ['original-model', 'minimal'],
+      ['thinks-model', 'low'],
+    ]);
   });
 
-  it.each([{ reasoning_effort: 'medium' }, { reasoning: { effort: 'medium' } }])('rule 3: with %o only providers that reason are considered', async (more) => {
-    const { chat } = await house();
-    expect((await chat({ model: 'root', ...more })).headers.get('x-provider')).toBe('thinks');
-  });
+  it.each([{ reasoning_effort: 'medium' }, { reasoning: { effort: 'medium' } }])(
+    'rule 3: with %o only providers that reason are considered',
+    async (more) => {
+      const { chat } = await house();
+      expect((await chat({ model: 'root', ...more })).headers.get('x-provider')).toBe('thinks');
+    },
+  );
 });
 
 describe('Streaming', () => {
@@ -277,17 +353,51 @@ describe('Streaming', () => {
   it('3: the record has the full reasoning text, its count, and the times', async () => {
     const { chat, up, records } = await house();
     const counted = `data: ${JSON.stringify({ id: 'up-1', choices: [], usage: { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } } })}\n\n`;
-    up.script(streams([event({ reasoning_content: 'let me ' }), event({ reasoning_content: 'think' }), event({ content: '4' }), event({}, 'stop'), counted, 'data: [DONE]\n\n'], { everyMs: 3 }));
+    up.script(
+      streams(
+        [
+          event({ reasoning_content: 'let me ' }),
+          event({ reasoning_content: 'think' }),
+          event({ content: '4' }),
+          event({}, 'stop'),
+          counted,
+          'data: [DONE]\n\n',
+        ],
+        { everyMs: 3 },
+      ),
+    );
     await (await chat({ model: 'later-kind', stream: true })).text();
-    expect(records[0]).toMatchObject({ reasoningContent: 'let me think', usage: { reasoningTokens: 25, completionTokens: 30 }, timeToFirstTokenMs: expect.any(Number), durationMs: expect.any(Number), tokensPerSecond: expect.any(Number) });
+    expect(records[0]).toMatchObject({
+      reasoningContent: 'let me think',
+      usage: { reasoningTokens: 25, completionTokens: 30 },
+      timeToFirstTokenMs: expect.any(Number),
+      durationMs: expect.any(Number),
+      tokensPerSecond: expect.any(Number),
+    });
   });
 });
 
 describe('Metadata headers', () => {
   it('1: every X-Gateway- header is stored, in lower case', async () => {
     const { chat, records } = await house();
-    await chat({ model: 'root' }, { 'X-Gateway-Country': 'DE', 'X-Gateway-User-ID': 'u1', 'X-Gateway-Tenant-ID': 't1', 'X-Gateway-App-Version': '1.2', 'X-Gateway-Feature': 'search', 'X-Other': 'no' });
-    expect({ ...records[0]?.metadata }).toEqual({ country: 'DE', 'user-id': 'u1', 'tenant-id': 't1', 'app-version': '1.2', feature: 'search' });
+    await chat(
+      { model: 'root' },
+      {
+        'X-Gateway-Country': 'DE',
+        'X-Gateway-User-ID': 'u1',
+        'X-Gateway-Tenant-ID': 't1',
+        'X-Gateway-App-Version': '1.2',
+        'X-Gateway-Feature': 'search',
+        'X-Other': 'no',
+      },
+    );
+    expect({ ...records[0]?.metadata }).toEqual({
+      country: 'DE',
+      'user-id': 'u1',
+      'tenant-id': 't1',
+      'app-version': '1.2',
+      feature: 'search',
+    });
   });
 
   it('1: metadata headers do not go to the provider', async () => {
@@ -311,7 +421,10 @@ describe('Metadata headers', () => {
 describe('Authentication', () => {
   it('1: chat requests carry a bearer key', async () => {
     const { chat } = await house({ keys: [{ name: 'team', key: 'the-only-key-1234' }] });
-    expect([(await chat({ model: 'root' })).status, (await chat({ model: 'root' }, { authorization: 'Bearer the-only-key-1234' })).status]).toEqual([401, 200]);
+    expect([
+      (await chat({ model: 'root' })).status,
+      (await chat({ model: 'root' }, { authorization: 'Bearer the-only-key-1234' })).status,
+    ]).toEqual([401, 200]);
   });
 
   it('2: the health check and the list need no key', async () => {
@@ -323,7 +436,13 @@ describe('Authentication', () => {
 describe('Errors', () => {
   it('have one shape everywhere', async () => {
     const { post, get, chat } = await house();
-    const replies = [await post('{'), await get('/nowhere'), await get('/v1/models/none'), await chat({ model: 'none' }), await post({}, { path: '/v1/models' })];
+    const replies = [
+      await post('{'),
+      await get('/nowhere'),
+      await get('/v1/models/none'),
+      await chat({ model: 'none' }),
+      await post({}, { path: '/v1/models' }),
+    ];
     for (const reply of replies) {
       const { error } = (await reply.json()) as { error: object };
       expect([reply.headers.get('content-type'), Object.keys(error)]).toEqual(['application/json', ['message', 'type', 'param', 'code']]);

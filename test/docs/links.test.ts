@@ -4,10 +4,20 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pages, proseOf, root, textOf } from './pages.ts';
 
-const linksOf = (page: string): string[] => Array.from(proseOf(textOf(page)).matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm), ([, inline, reference]) => inline ?? reference ?? '');
+const linksOf = (page: string): string[] =>
+  Array.from(
+    proseOf(textOf(page)).matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)|^\[[^\]]+\]: (\S+)/gm),
+    ([, inline, reference]) => inline ?? reference ?? '',
+  );
 
 /** The anchor of a heading, as GitHub makes it. */
-const anchorOf = (heading: string): string => heading.trim().toLowerCase().replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '').replaceAll(' ', '-');
+const anchorOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-');
 
 function anchorsOf(page: string): Set<string> {
   const text = textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, '');
@@ -32,13 +42,21 @@ function faultOf(page: string, link: string): string | null {
 
 describe('the pages', () => {
   it('link only to files and headings that exist', () => {
-    const local = pages.flatMap((page) => linksOf(page).filter((link) => !/^[a-z][a-z+.-]*:/i.test(link)).map((link) => ({ page, link })));
+    const local = pages.flatMap((page) =>
+      linksOf(page)
+        .filter((link) => !/^[a-z][a-z+.-]*:/i.test(link))
+        .map((link) => ({ page, link })),
+    );
     expect(local.length).toBeGreaterThan(100);
     expect(local.flatMap(({ page, link }) => faultOf(page, link) ?? [])).toEqual([]);
   });
 
   it('are each linked from another page', () => {
-    const linked = new Set(pages.flatMap((page) => linksOf(page).map((link) => normalize(join(dirname(page), decodeURIComponent(link.split('#')[0] ?? ''))).replace(/\/$/, ''))));
+    const linked = new Set(
+      pages.flatMap((page) =>
+        linksOf(page).map((link) => normalize(join(dirname(page), decodeURIComponent(link.split('#')[0] ?? ''))).replace(/\/$/, '')),
+      ),
+    );
     const isLinked = (page: string): boolean => linked.has(page) || (page.endsWith('/README.md') && linked.has(dirname(page)));
     expect(pages.filter((page) => page !== 'README.md' && !isLinked(page))).toEqual([]);
   });

@@ -11,7 +11,10 @@ import type { Provider } from '../../core/config.ts';
 import { loadPlugin } from '../_kit/gateway.ts';
 
 const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
-const sections = page.split(/^### /m).slice(1).map((text) => ({ name: text.slice(0, text.indexOf('\n')), text: text.split(/^## /m)[0] ?? '' }));
+const sections = page
+  .split(/^### /m)
+  .slice(1)
+  .map((text) => ({ name: text.slice(0, text.indexOf('\n')), text: text.split(/^## /m)[0] ?? '' }));
 const blocks = sections.flatMap(({ name, text }) => [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => ({ name, yaml })));
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-providers-'));
@@ -24,7 +27,10 @@ async function load(yaml: string, env: Record<string, string>): Promise<Loaded> 
 }
 
 /** Each variable of a block, with a value that fits at its place. */
-const variablesIn = (yaml: string): Record<string, string> => Object.fromEntries([...yaml.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => [name, /URL|HOST/.test(name) ? 'https://one.example.com' : 'some-value']));
+const variablesIn = (yaml: string): Record<string, string> =>
+  Object.fromEntries(
+    [...yaml.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => [name, /URL|HOST/.test(name) ? 'https://one.example.com' : 'some-value']),
+  );
 
 async function providerOf(yaml: string, env: Record<string, string>): Promise<Provider | undefined> {
   const loaded = await load(yaml, env);
@@ -46,13 +52,20 @@ describe('docs/providers.md', () => {
     expect(provider).toMatchObject({ id: name, dialect: name, missing: null });
   });
 
-  it.each(blocks.filter(({ yaml }) => /\$\{\w+\}/.test(yaml)))('has a provider that is off without its variable: $yaml', async ({ yaml }) => {
-    expect((await providerOf(yaml, {}))?.missing).toMatch(/^[A-Z_]+$/);
-  });
+  it.each(blocks.filter(({ yaml }) => /\$\{\w+\}/.test(yaml)))(
+    'has a provider that is off without its variable: $yaml',
+    async ({ yaml }) => {
+      expect((await providerOf(yaml, {}))?.missing).toMatch(/^[A-Z_]+$/);
+    },
+  );
 
   it('has the settings of the shipped file', async () => {
-    const shipped = parse(readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8')) as { providers: Record<string, Record<string, unknown>> };
+    const shipped = parse(readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8')) as {
+      providers: Record<string, Record<string, unknown>>;
+    };
     const documented = new Map(blocks.toReversed().map(({ name, yaml }) => [name, (parse(yaml) as Record<string, unknown>)[name]]));
-    for (const [id, { trains_on_data: _, ...settings }] of Object.entries(shipped.providers)) expect(documented.get(id), id).toEqual(settings);
+    for (const [id, { trains_on_data: _, ...settings }] of Object.entries(shipped.providers)) {
+      expect(documented.get(id), id).toEqual(settings);
+    }
   });
 });

@@ -9,11 +9,24 @@ import type { Running } from '../_kit/executable.ts';
 
 const caller = 'a-callers-key-0123456789';
 // cost: a start with all plugins takes twice the CPU
-const plugins = ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/console', 'log/metrics'];
+const plugins = [
+  'endpoints/chat-completions',
+  'endpoints/models',
+  'endpoints/health',
+  'endpoints/logs',
+  'endpoints/dashboard',
+  'auth/keys',
+  'metadata/headers',
+  'stream/mock',
+  'log/console',
+  'log/metrics',
+];
 const mock = {
   plugins,
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
 };
 const keys = [{ name: 'web', key: caller }];
 const keyed = { ...mock, keys };
@@ -42,9 +55,16 @@ const keyFileOf = ({ file }: Running): string => join(dirname(file), 'data/admin
 const keptKey = (gateway: Running): string => readFileSync(keyFileOf(gateway), 'utf8').trim();
 const printedKeys = (gateway: Running): string[] => Object.values(gateway.output()).join('\n').match(made) ?? [];
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
-const statusOf = async ({ url }: Running, path = '/api/status', headers: Record<string, string> = {}): Promise<number> => (await fetch(url + path, { headers })).status;
+const statusOf = async ({ url }: Running, path = '/api/status', headers: Record<string, string> = {}): Promise<number> =>
+  (await fetch(url + path, { headers })).status;
 const chat = async ({ url }: Running, headers: Record<string, string> = {}): Promise<number> =>
-  (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status;
+  (
+    await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+    })
+  ).status;
 const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr).toContain(text);
 
 /** Writes a config and waits until it is used. */
@@ -61,10 +81,15 @@ function expectNoKey(gateway: Running): void {
 }
 
 async function signIn({ url }: Running, key: string): Promise<string> {
-  const response = await fetch(`${url}/api/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ key }) });
+  const response = await fetch(`${url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ key }),
+  });
   return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
-const signOut = ({ url }: Running, cookie: string): Promise<Response> => fetch(`${url}/api/session`, { method: 'DELETE', headers: { 'content-type': 'application/json', cookie } });
+const signOut = ({ url }: Running, cookie: string): Promise<Response> =>
+  fetch(`${url}/api/session`, { method: 'DELETE', headers: { 'content-type': 'application/json', cookie } });
 
 describe('the first start of a gateway with keys', () => {
   let gateway: Running;
@@ -76,7 +101,12 @@ describe('the first start of a gateway with keys', () => {
     const key = keptKey(gateway);
     expect(statSync(keyFileOf(gateway)).mode & 0o777).toBe(0o600);
     for (const path of ['/api/logs', '/api/status', '/api/views/overview', '/api/config', '/metrics']) {
-      expect([path, await statusOf(gateway, path), await statusOf(gateway, path, bearer(caller)), await statusOf(gateway, path, bearer(key))]).toEqual([path, 401, 401, 200]);
+      expect([
+        path,
+        await statusOf(gateway, path),
+        await statusOf(gateway, path, bearer(caller)),
+        await statusOf(gateway, path, bearer(key)),
+      ]).toEqual([path, 401, 401, 200]);
     }
     expect([await statusOf(gateway, '/'), await chat(gateway, bearer(caller))]).toEqual([200, 200]);
   });
@@ -85,7 +115,12 @@ describe('the first start of a gateway with keys', () => {
     await told(gateway, keptKey(gateway));
     await told(gateway, `Sign in with it at ${gateway.url}/dashboard\n`);
     expect(printedKeys(gateway)).toEqual([keptKey(gateway)]);
-    expect(Object.values(gateway.output()).join('\n').split('\n').filter((line) => line.startsWith('{') && line.includes('gwa_'))).toEqual([]);
+    expect(
+      Object.values(gateway.output())
+        .join('\n')
+        .split('\n')
+        .filter((line) => line.startsWith('{') && line.includes('gwa_')),
+    ).toEqual([]);
     expect(await (await fetch(`${gateway.url}/api/config`, { headers: bearer(keptKey(gateway)) })).text()).not.toMatch(made);
   });
 
@@ -99,9 +134,16 @@ describe('the first start of a gateway with keys', () => {
 
   test('an open live tail ends with its session, and shows no later request', async () => {
     const key = keptKey(gateway);
-    const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
+    const tail = async (headers: Record<string, string>) =>
+      (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body
+        ?.pipeThrough(new TextDecoderStream())
+        .getReader() as ReadableStreamDefaultReader<string>;
     const mine = await signIn(gateway, key);
-    const [watched, copied, byKey] = [await tail({ cookie: await signIn(gateway, key) }), await tail({ cookie: mine }), await tail(bearer(key))];
+    const [watched, copied, byKey] = [
+      await tail({ cookie: await signIn(gateway, key) }),
+      await tail({ cookie: mine }),
+      await tail(bearer(key)),
+    ];
     for (const one of [watched, copied, byKey]) expect((await one.read()).value).toContain(': connected');
     await signOut(gateway, mine);
     await chat(gateway, bearer(caller));
@@ -129,18 +171,33 @@ describe('the first start of a gateway with keys', () => {
   test('makes a key for the lifetime of the process where the data directory cannot be written', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'taken'), '');
-    const gateway = await started({ ...keyed, server: { data_dir: './taken/data' }, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] }, { folder });
+    const gateway = await started(
+      {
+        ...keyed,
+        server: { data_dir: './taken/data' },
+        plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'],
+      },
+      { folder },
+    );
     await told(gateway, 'It could not be kept (ENOTDIR');
     const [key = ''] = printedKeys(gateway);
     expect([await statusOf(gateway, '/metrics'), await statusOf(gateway, '/metrics', bearer(key))]).toEqual([401, 200]);
-    await reload(gateway, { ...keyed, server: { data_dir: './taken/data' }, routing: { default: { max_attempts: 2 } }, plugins: ['endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] });
+    await reload(gateway, {
+      ...keyed,
+      server: { data_dir: './taken/data' },
+      routing: { default: { max_attempts: 2 } },
+      plugins: ['endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'],
+    });
     expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
   });
 
   test('says that a folder is in the place of the file', async () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'data/admin-key'), { recursive: true });
-    const gateway = await started({ ...keyed, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] }, { folder });
+    const gateway = await started(
+      { ...keyed, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] },
+      { folder },
+    );
     await told(gateway, `It could not be kept (${join(folder, 'data/admin-key')} is a folder)`);
   });
 
@@ -151,7 +208,10 @@ describe('the first start of a gateway with keys', () => {
     mkdirSync(join(folder, 'data'), { mode: 0o700 });
     writeFileSync(join(folder, 'data/admin-key'), 'short\n', { mode: 0o600 });
     const { code, stderr } = await run(['start', '--config', file, '--port', '0']);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/data\/admin-key holds no admin key of 16 characters or more\. Delete the file/)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/data\/admin-key holds no admin key of 16 characters or more\. Delete the file/),
+    ]);
   });
 });
 
@@ -184,9 +244,16 @@ describe('a reload', () => {
     const gateway = await started(mock);
     expect(await statusOf(gateway)).toBe(200);
     await reload(gateway, keyed);
-    expect([await statusOf(gateway), await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([401, 200, [keptKey(gateway)]]);
+    expect([await statusOf(gateway), await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([
+      401,
+      200,
+      [keptKey(gateway)],
+    ]);
     await reload(gateway, { ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
-    expect([await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), await statusOf(gateway, '/api/status', bearer('an-admin-key-of-the-config'))]).toEqual([401, 200]);
+    expect([
+      await statusOf(gateway, '/api/status', bearer(keptKey(gateway))),
+      await statusOf(gateway, '/api/status', bearer('an-admin-key-of-the-config')),
+    ]).toEqual([401, 200]);
     await reload(gateway, keyed);
     expect([await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([200, [keptKey(gateway)]]);
     await reload(gateway, mock);
@@ -200,8 +267,12 @@ describe('a reload', () => {
     const at = { ...gateway, url: local };
     await reload(at, { ...mock, server: { host: '127.0.0.1' } }, 'the changed config is not used');
     expect(gateway.output().stderr).toContain('the running gateway listens on 0.0.0.0 until it is restarted');
-    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/status', bearer(key))]).toEqual([401, 401, 200, 200]);
-    const { reload: shown } = (await (await fetch(`${local}/api/config`, { headers: bearer(key) })).json()) as { reload: { problems: string } };
+    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/status', bearer(key))]).toEqual([
+      401, 401, 200, 200,
+    ]);
+    const { reload: shown } = (await (await fetch(`${local}/api/config`, { headers: bearer(key) })).json()) as {
+      reload: { problems: string };
+    };
     expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
   });
 
@@ -210,7 +281,10 @@ describe('a reload', () => {
     const gateway = await started(keyed, { folder });
     const key = keptKey(gateway);
     const [mine, other] = [await signIn(gateway, key), await signIn(gateway, key)];
-    const both = async (at: Running): Promise<number[]> => [await statusOf(at, '/api/status', { cookie: mine }), await statusOf(at, '/api/status', { cookie: other })];
+    const both = async (at: Running): Promise<number[]> => [
+      await statusOf(at, '/api/status', { cookie: mine }),
+      await statusOf(at, '/api/status', { cookie: other }),
+    ];
     await reload(gateway, { ...keyed, routing: { default: { max_attempts: 2 } } });
     expect(await both(gateway)).toEqual([200, 200]);
     expect((await signOut(gateway, mine)).status).toBe(200);
@@ -222,7 +296,9 @@ describe('a reload', () => {
   });
 });
 
-const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+const outer = Object.values(networkInterfaces())
+  .flatMap((list) => list ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
 describe('a gateway whose config has server.admin_open', () => {
   let gateway: Running;
@@ -231,7 +307,12 @@ describe('a gateway whose config has server.admin_open', () => {
   afterAll(async () => void (await gateway.stop()));
 
   const ask = async (host: string): Promise<number | undefined> =>
-    await new Promise((resolve, reject) => void get({ host, port: gateway.port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
+    await new Promise(
+      (resolve, reject) =>
+        void get({ host, port: gateway.port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) =>
+          resolve(reply.resume().statusCode),
+        ).on('error', reject),
+    );
 
   test('makes no key', async () => {
     expect(await ask('127.0.0.1')).toBe(200);

@@ -18,7 +18,10 @@ test('a backup that fails says where, and leaves no partial file that looks like
   const config = join(folder, 'gateway.config.yaml');
   writeFileSync(config, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
   const backup = async () => await run(['backup', join(full, 'monday'), '--config', config]);
-  expect(await backup()).toMatchObject({ code: 4, stderr: `The backup to ${join(full, 'monday')} failed, and nothing of it is left there: database or disk is full\n` });
+  expect(await backup()).toMatchObject({
+    code: 4,
+    stderr: `The backup to ${join(full, 'monday')} failed, and nothing of it is left there: database or disk is full\n`,
+  });
   expect(readdirSync(join(full, 'monday'))).toEqual([]);
   disk.grow('4m');
   expect(await backup()).toMatchObject({ code: 0, stderr: '' });

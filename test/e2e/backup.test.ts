@@ -15,7 +15,9 @@ beforeAll(async () => {
   writeFileSync(config, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
   expect(await run(['db', 'migrate', '--config', config])).toMatchObject({ code: 0 });
   const database = new DatabaseSync(join(folder, 'data/logs.db'));
-  database.exec('create table filling (bytes blob); insert into filling select randomblob(1000000) from json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8)), json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))');
+  database.exec(
+    'create table filling (bytes blob); insert into filling select randomblob(1000000) from json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8)), json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))',
+  );
   database.close();
   return () => rmSync(folder, { recursive: true });
 });
@@ -25,7 +27,9 @@ test('a killed backup leaves no file under the name of a log', async () => {
   mkdirSync(target);
   // it kills itself as soon as there is a file: another process may see the file when the backup is complete
   const kill = `import { watch } from 'node:fs'; watch(${JSON.stringify(target)}, () => process.kill(process.pid, 'SIGKILL')).unref();`;
-  const { code } = await run(['backup', target, '--config', config], { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(kill)}` } });
+  const { code } = await run(['backup', target, '--config', config], {
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(kill)}` },
+  });
   expect(code).toBeNull();
   expect(readdirSync(target)).toContain('logs.db.unfinished');
   expect(readdirSync(target)).not.toContain('logs.db');
@@ -34,7 +38,10 @@ test('a killed backup leaves no file under the name of a log', async () => {
 test('of two simultaneous backups into one folder one is made, and the other does not change it', async () => {
   const target = join(folder, 'twice');
   const both = await Promise.all([1, 2].map(() => run(['backup', target, '--config', config])));
-  expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([{ code: 0, stderr: '' }, { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') }]);
+  expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([
+    { code: 0, stderr: '' },
+    { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') },
+  ]);
   expect(readdirSync(target)).toEqual(['logs.db']);
 });
 

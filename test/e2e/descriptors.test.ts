@@ -32,10 +32,22 @@ test('a provider is not blamed for a connection that the gateway cannot open', a
     plugins: ['endpoints/chat-completions', 'auth/keys', './hoarder.mjs', 'stream/upstream', 'dialects/openai-chat'],
   };
   const gateway = await start(config, {}, { folder, by: ['sh', '-c', 'ulimit -n 100; exec "$@"', 'sh'] });
-  const ask = async (): Promise<unknown> => await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'Hello!' }] }) })).json();
+  const ask = async (): Promise<unknown> =>
+    await (
+      await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'Hello!' }] }),
+      })
+    ).json();
   expect(await ask()).toMatchObject({ error: { message: 'The provider cannot be reached: it refused the connection.' } });
   // a file that the process closes just before it connects leaves a descriptor free for that one request
-  await expect.poll(ask).toMatchObject({ error: { code: 'upstream_unreachable', message: 'The provider cannot be reached: the gateway has no free file descriptor (ulimit -n).' } });
+  await expect.poll(ask).toMatchObject({
+    error: {
+      code: 'upstream_unreachable',
+      message: 'The provider cannot be reached: the gateway has no free file descriptor (ulimit -n).',
+    },
+  });
   expect(await gateway.stop()).toBe(0);
   rmSync(folder, { recursive: true });
 });

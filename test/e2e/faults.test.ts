@@ -14,10 +14,19 @@ beforeEach(async () => {
 afterEach(() => faulty.close());
 
 /** A gateway with the model `plain`, which these providers serve in this order. */
-const gatewayWith = async (faults: Readonly<Record<string, string>>, { policy = {}, provider = {} }: { policy?: object; provider?: object } = {}): Promise<TestGateway> =>
+const gatewayWith = async (
+  faults: Readonly<Record<string, string>>,
+  { policy = {}, provider = {} }: { policy?: object; provider?: object } = {},
+): Promise<TestGateway> =>
   await gatewayOf({
     providers: faultyProviders(faulty.url, faults, provider),
-    models: [{ id: 'plain', free: true, providers: Object.keys(faults).map((providerId) => ({ providerId, externalId: 'plain', streaming: true })) }],
+    models: [
+      {
+        id: 'plain',
+        free: true,
+        providers: Object.keys(faults).map((providerId) => ({ providerId, externalId: 'plain', streaming: true })),
+      },
+    ],
     routing: { default: { strategy: 'ordered', ...policy } },
   });
 
@@ -54,7 +63,10 @@ describe('a caller', () => {
   });
 
   it('is answered in more than 99 cases of 100 where each of three providers fails three calls of ten', async () => {
-    const gateway = await gatewayWith({ one: 'fails-30', two: 'fails-30', three: 'fails-30' }, { policy: { strategy: 'balanced', max_attempts: 6, retry: { same_target: 1, base_ms: 20 } } });
+    const gateway = await gatewayWith(
+      { one: 'fails-30', two: 'fails-30', three: 'fails-30' },
+      { policy: { strategy: 'balanced', max_attempts: 6, retry: { same_target: 1, base_ms: 20 } } },
+    );
     expect(await answered(gateway, { requests: 1000, atOnce: 8 })).toBeGreaterThanOrEqual(995);
   });
 });
@@ -79,7 +91,10 @@ describe('a provider', () => {
   });
 
   it.each([1, 3])('with a limit of 20 requests for each key answers 20 requests for each of %i keys', async (keys) => {
-    const gateway = await gatewayWith({ up: 'each-20-60000' }, { provider: { api_key: Array.from({ length: keys }, (_, at) => `key-${at}`) } });
+    const gateway = await gatewayWith(
+      { up: 'each-20-60000' },
+      { provider: { api_key: Array.from({ length: keys }, (_, at) => `key-${at}`) } },
+    );
     expect(await answered(gateway, { requests: 20 * keys + 10, atOnce: 1 })).toBe(20 * keys);
     expect(callsOf('up').at.length).toBeLessThanOrEqual(20 * keys + keys);
   });

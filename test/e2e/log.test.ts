@@ -9,18 +9,35 @@ import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
 // cost: each command reads the config, and all plugins in it
-const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/estimate', 'log/cost', 'log/journal', 'log/metrics'];
+const plugins = [
+  'endpoints/chat-completions',
+  'endpoints/health',
+  'endpoints/logs',
+  'auth/keys',
+  'metadata/headers',
+  'stream/mock',
+  'log/estimate',
+  'log/cost',
+  'log/journal',
+  'log/metrics',
+];
 const config = (more: object = {}) => ({
   plugins,
   server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', ...more },
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
 });
 const admin = { authorization: 'Bearer the-admin-key-of-the-test' };
 
 let gateway: Running;
 const ask = async (more: object = {}, headers: Record<string, string> = {}): Promise<string> => {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }], ...more }) });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }], ...more }),
+  });
   await response.text();
   return response.headers.get('x-request-id') as string;
 };
@@ -42,7 +59,14 @@ afterAll(async () => void (await gateway.stop()));
 
 describe('an answer to a caller', () => {
   test('is on record under the id of the reply', async () => {
-    expect(await get(`/api/logs/${acme}`)).toMatchObject({ id: acme, status: 200, outcome: 'answered', metadata: { 'tenant-id': 'acme' }, request: { model: 'mock' }, response: { choices: [{}] } });
+    expect(await get(`/api/logs/${acme}`)).toMatchObject({
+      id: acme,
+      status: 200,
+      outcome: 'answered',
+      metadata: { 'tenant-id': 'acme' },
+      request: { model: 'mock' },
+      response: { choices: [{}] },
+    });
   });
 
   test.each([
@@ -58,14 +82,22 @@ describe('an answer to a caller', () => {
 
   test('is summed up by any metadata key', async () => {
     const { data } = await get('/api/stats?by=meta.tenant-id');
-    expect(new Set(data.map(({ value, requests, errors }: any) => `${value}: ${requests}, ${errors} failed`))).toEqual(new Set(['acme: 1, 0 failed', 'globex: 1, 0 failed', 'null: 1, 1 failed']));
+    expect(new Set(data.map(({ value, requests, errors }: any) => `${value}: ${requests}, ${errors} failed`))).toEqual(
+      new Set(['acme: 1, 0 failed', 'globex: 1, 0 failed', 'null: 1, 1 failed']),
+    );
   });
 
   test('is summed up as a whole', async () => expect((await get('/api/stats')).data).toMatchObject([{ requests: 3, errors: 1 }]));
 
   test('is exported with its bodies', async () => {
     const text = await (await fetch(`${gateway.url}/api/logs/export?format=jsonl`, { headers: admin })).text();
-    expect(text.trimEnd().split('\n').map((line) => JSON.parse(line)).find(({ id }) => id === acme)).toHaveProperty('request.messages');
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .find(({ id }) => id === acme),
+    ).toHaveProperty('request.messages');
   });
 });
 
@@ -93,7 +125,8 @@ describe('the command line', () => {
     await follower.ended;
   });
 
-  test('shows the sums', async () => expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));
+  test('shows the sums', async () =>
+    expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));
 
   test('shows one request', async () => expect((await gatewayCli('logs', acme)).stdout).toContain('"content": "hi"'));
 
@@ -105,7 +138,10 @@ describe('the command line', () => {
   });
 
   test('ends without an error when its output is closed', async () => {
-    const text = execFileSync('sh', ['-c', `node_modules/.bin/node core/main.ts logs --json --config ${gateway.file} --port ${gateway.port} 2>&1 | head -c 10`]).toString();
+    const text = execFileSync('sh', [
+      '-c',
+      `node_modules/.bin/node core/main.ts logs --json --config ${gateway.file} --port ${gateway.port} 2>&1 | head -c 10`,
+    ]).toString();
     expect(text).toMatch(/^\{"id":"/);
   });
 });
@@ -114,7 +150,9 @@ describe('the command line', () => {
 function tail(headers = ''): Promise<{ until(text: string): Promise<string>; close(): void }> {
   return new Promise((resolve) => {
     let text = '';
-    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`GET /api/logs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-admin-key-of-the-test\r\n${headers}\r\n`));
+    const socket = connect(gateway.port, '127.0.0.1', () =>
+      socket.write(`GET /api/logs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-admin-key-of-the-test\r\n${headers}\r\n`),
+    );
     socket.on('error', () => {});
     socket.on('data', (bytes) => (text += bytes));
     socket.once('data', () => {
@@ -132,8 +170,12 @@ function tail(headers = ''): Promise<{ until(text: string): Promise<string>; clo
 /** Sends requests over one connection, and returns all answers. cost: `fetch` takes more CPU for a request than the gateway does. */
 function pipelined(times: number, headers: string): Promise<string> {
   const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
-  const one = (last: boolean): string => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${last ? 'connection: close\r\n' : ''}${headers}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-  return rawExchange(gateway.port, Array.from({ length: times }, (_, at) => one(at === times - 1)));
+  const one = (last: boolean): string =>
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${last ? 'connection: close\r\n' : ''}${headers}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return rawExchange(
+    gateway.port,
+    Array.from({ length: times }, (_, at) => one(at === times - 1)),
+  );
 }
 
 describe('the live tail', () => {
@@ -148,7 +190,12 @@ describe('the live tail', () => {
     const idle = await tail();
     // the records of the large requests fill the buffers of the socket, and then more records wait than the tail keeps for one client
     const metadata = Array.from({ length: 30 }, (_, at) => `x-gateway-m${at}: ${'x'.repeat(250)}\r\n`).join('');
-    for (const [times, headers] of [[800, metadata], [1010, '']] as const) expect((await pipelined(times, headers)).match(/HTTP\/1\.1 200 /g)).toHaveLength(times);
+    for (const [times, headers] of [
+      [800, metadata],
+      [1010, ''],
+    ] as const) {
+      expect((await pipelined(times, headers)).match(/HTTP\/1\.1 200 /g)).toHaveLength(times);
+    }
     expect(await idle.until('event: dropped')).toContain('Last-Event-ID');
     idle.close();
   });
@@ -166,7 +213,11 @@ describe('the live tail', () => {
 
 test('without a gateway, the command line reads the store itself', async () => {
   const alone = await start(config());
-  const response = await fetch(`${alone.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) });
+  const response = await fetch(`${alone.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+  });
   await response.text();
   alone.child.kill('SIGKILL');
   await expect.poll(() => alone.child.signalCode).toBe('SIGKILL');
@@ -187,17 +238,32 @@ describe('a command of upkeep, while the gateway runs,', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/backup\/logs\.db\nThe folder can be the data_dir/)]);
     expect(statSync(join(folder(), 'logs.db')).mode & 0o777).toBe(0o600);
     const restored = await start(config({ data_dir: folder() }));
-    expect(await (await fetch(`${restored.url}/api/logs/${acme}`, { headers: admin })).json()).toMatchObject({ id: acme, request: { model: 'mock' } });
+    expect(await (await fetch(`${restored.url}/api/logs/${acme}`, { headers: admin })).json()).toMatchObject({
+      id: acme,
+      request: { model: 'mock' },
+    });
     expect(await restored.stop()).toBe(0);
-    expect(await run(['backup', folder(), '--config', gateway.file])).toMatchObject({ code: 2, stderr: expect.stringContaining('a backup overwrites nothing') });
+    expect(await run(['backup', folder(), '--config', gateway.file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a backup overwrites nothing'),
+    });
   });
 
   test('deletes old records', async () => {
-    expect(await run(['logs', 'prune', '--config', gateway.file])).toMatchObject({ code: 2, stderr: expect.stringContaining('needs --older-than') });
-    expect(await run(['logs', 'prune', '--older-than', '1h', '--config', gateway.file])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 of \d+ records deleted/) });
+    expect(await run(['logs', 'prune', '--config', gateway.file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('needs --older-than'),
+    });
+    expect(await run(['logs', 'prune', '--older-than', '1h', '--config', gateway.file])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^0 of \d+ records deleted/),
+    });
     const { data } = await get('/api/stats');
     await pause(1100);
-    expect(await run(['logs', 'prune', '--older-than', '1s', '--json', '--config', gateway.file])).toMatchObject({ code: 0, stdout: expect.stringContaining(`"deleted":${data[0].requests}`) });
+    expect(await run(['logs', 'prune', '--older-than', '1s', '--json', '--config', gateway.file])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`"deleted":${data[0].requests}`),
+    });
     expect([(await get('/api/logs')).data, (await get('/api/stats')).data]).toMatchObject([[], [{ requests: 0 }]]);
   });
 });

@@ -14,8 +14,17 @@ let client: OpenAI;
 beforeAll(async () => {
   upstream = await startUpstream();
   const config = oneUpstream(upstream.url) as { providers: object; models: object[] };
-  const mock = { id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock', tools: true, parallelToolCalls: true, reasoning: { max_tokens: true } }] };
-  gateway = await start({ ...config, providers: { ...config.providers, mock: { dialect: 'mock' } }, models: [...config.models, mock], keys: [{ name: 'sdk', key: 'gw-test-key-1' }] });
+  const mock = {
+    id: 'mock',
+    pricing: { prompt: '0', completion: '0' },
+    providers: [{ providerId: 'mock', externalId: 'mock', tools: true, parallelToolCalls: true, reasoning: { max_tokens: true } }],
+  };
+  gateway = await start({
+    ...config,
+    providers: { ...config.providers, mock: { dialect: 'mock' } },
+    models: [...config.models, mock],
+    keys: [{ name: 'sdk', key: 'gw-test-key-1' }],
+  });
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'gw-test-key-1', maxRetries: 2 });
 });
 
@@ -27,7 +36,10 @@ afterAll(async () => {
 });
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
-const weather = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
+const weather = {
+  type: 'function' as const,
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+};
 
 test('answers a plain request', async () => {
   upstream.script(answers(completion('Hello there.', { reasoning_content: 'A greeting.' })));
@@ -49,35 +61,56 @@ test('streams, with the helper that checks the end', async () => {
 });
 
 test('runs a tool loop of two turns', async () => {
-  const first = await client.chat.completions.create({ model: 'mock', messages: [{ role: 'user', content: 'Use the tool [[tool]]' }], tools: [weather] });
+  const first = await client.chat.completions.create({
+    model: 'mock',
+    messages: [{ role: 'user', content: 'Use the tool [[tool]]' }],
+    tools: [weather],
+  });
   const call = first.choices[0]?.message.tool_calls?.[0];
   expect(first.choices[0]?.finish_reason).toBe('tool_calls');
   expect(call?.type === 'function' && JSON.parse(call.function.arguments)).toHaveProperty('city');
   const second = await client.chat.completions.create({
     model: 'mock',
     tools: [weather],
-    messages: [{ role: 'user', content: 'Use the tool [[tool]]' }, first.choices[0]!.message, { role: 'tool', tool_call_id: call!.id, content: '21 degrees' }],
+    messages: [
+      { role: 'user', content: 'Use the tool [[tool]]' },
+      first.choices[0]!.message,
+      { role: 'tool', tool_call_id: call!.id, content: '21 degrees' },
+    ],
   });
   expect(second.choices[0]?.message.content).toContain('21 degrees');
 });
 
 test('streams the fragments of a tool call', async () => {
   const call = (index: number, part: object): string => event({ tool_calls: [{ index, ...part }] });
-  upstream.script(streams([
-    event({ role: 'assistant', content: null }),
-    call(0, { id: 'call_a', type: 'function', function: { name: 'weather', arguments: '' } }),
-    call(0, { function: { arguments: '{"city":' } }),
-    call(0, { function: { arguments: '"Rome"}' } }),
-    event({}, 'tool_calls'),
-    'data: [DONE]\n\n',
-  ]));
+  upstream.script(
+    streams([
+      event({ role: 'assistant', content: null }),
+      call(0, { id: 'call_a', type: 'function', function: { name: 'weather', arguments: '' } }),
+      call(0, { function: { arguments: '{"city":' } }),
+      call(0, { function: { arguments: '"Rome"}' } }),
+      event({}, 'tool_calls'),
+      'data: [DONE]\n\n',
+    ]),
+  );
   const final = await client.chat.completions.stream({ model: 'plain', messages, tools: [weather] }).finalChatCompletion();
-  expect(final.choices[0]?.message.tool_calls).toMatchObject([{ id: 'call_a', function: { name: 'weather', arguments: '{"city":"Rome"}' } }]);
+  expect(final.choices[0]?.message.tool_calls).toMatchObject([
+    { id: 'call_a', function: { name: 'weather', arguments: '{"city":"Rome"}' } },
+  ]);
 });
 
 test('returns JSON of the requested schema', async () => {
-  const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false };
-  const reply = await client.chat.completions.create({ model: 'mock', messages, response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } } });
+  const schema = {
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'integer' } },
+    required: ['name', 'age'],
+    additionalProperties: false,
+  };
+  const reply = await client.chat.completions.create({
+    model: 'mock',
+    messages,
+    response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } },
+  });
   expect(JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({ name: expect.any(String), age: expect.any(Number) });
 });
 
@@ -91,7 +124,10 @@ test('ends the request to the provider when the caller aborts a stream', async (
 });
 
 test('lets the client retry a rate limit, in the time that the provider names', async () => {
-  const limited = answers({ error: { message: 'slow down', type: 'rate_limit', code: 'rate_limit_exceeded' } }, { status: 429, headers: { 'retry-after': '0' } });
+  const limited = answers(
+    { error: { message: 'slow down', type: 'rate_limit', code: 'rate_limit_exceeded' } },
+    { status: 429, headers: { 'retry-after': '0' } },
+  );
   upstream.script(limited, limited, answers(completion('at last')));
   const reply = await client.chat.completions.create({ model: 'plain', messages });
   expect(reply.choices[0]?.message.content).toBe('at last');

@@ -17,7 +17,7 @@ import { createProject, exampleOf, readFromCheckout, runTests, toJavaScript, typ
 import type { Project } from './packed.ts';
 
 const examples = ['canned-answers', 'dialect', 'redact', 'tenant-quota', 'webhook'] as const;
-const pages = { 'hello': 'README.md', 'deny-drafts': 'plugins/README.md', 'echo': 'plugins/dialects/README.md' } as const;
+const pages = { hello: 'README.md', 'deny-drafts': 'plugins/README.md', echo: 'plugins/dialects/README.md' } as const;
 
 /** A plugin of a third-party package: endpoints for everybody, for callers with a key and for the admin. */
 const desk = `
@@ -70,7 +70,10 @@ beforeAll(async () => {
   for (const name of examples) project.write(`${name}.ts`, readFromCheckout(`examples/${name}.ts`));
   for (const [name, page] of Object.entries(pages)) project.write(`${name}.ts`, exampleOf(page));
   for (const name of [...examples, ...Object.keys(pages)]) project.write(`js/${name}.js`, toJavaScript(project.read(`${name}.ts`)));
-  project.write('node_modules/@acme/gateway-desk/package.json', JSON.stringify({ name: '@acme/gateway-desk', version: '1.0.0', type: 'module', exports: { import: './desk.js' } }));
+  project.write(
+    'node_modules/@acme/gateway-desk/package.json',
+    JSON.stringify({ name: '@acme/gateway-desk', version: '1.0.0', type: 'module', exports: { import: './desk.js' } }),
+  );
   project.write('node_modules/@acme/gateway-desk/desk.js', desk);
 });
 
@@ -86,11 +89,25 @@ const config = (plugins: readonly unknown[], more: object = {}): object => {
 };
 
 const ask = (url: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }) });
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }),
+  });
 
 describe('the tarball', () => {
   test('has JavaScript and declarations, and no TypeScript source that Node would have to strip', () => {
-    expect(project.files).toEqual(expect.arrayContaining(['dist/core/main.js', 'dist/core/index.js', 'dist/core/index.d.ts', 'dist/test/contract/index.js', 'dist/test/contract/index.d.ts', 'gateway.config.yaml', 'plugins/README.md']));
+    expect(project.files).toEqual(
+      expect.arrayContaining([
+        'dist/core/main.js',
+        'dist/core/index.js',
+        'dist/core/index.d.ts',
+        'dist/test/contract/index.js',
+        'dist/test/contract/index.d.ts',
+        'gateway.config.yaml',
+        'plugins/README.md',
+      ]),
+    );
     expect(project.files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('examples/'))).toEqual([]);
     expect(project.files.filter((file) => file.endsWith('.test.js'))).toEqual([]);
   });
@@ -108,7 +125,11 @@ describe('the tarball', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    const { code, stderr } = await run(['--port', String(port)], { cwd: folder, main: project.main, env: { OPENAI_API_KEY: 'sk-of-the-test-0123456789' } });
+    const { code, stderr } = await run(['--port', String(port)], {
+      cwd: folder,
+      main: project.main,
+      env: { OPENAI_API_KEY: 'sk-of-the-test-0123456789' },
+    });
     taken.close();
     expect(code).toBe(3);
     const lines = stderr.split('\n');
@@ -121,10 +142,17 @@ describe('the tarball', () => {
     expect(readdirSync(folder)).toEqual(['data']);
 
     const init = async (env: Record<string, string>) => await run(['init'], { cwd: folder, main: project.main, env });
-    expect(await init({ OPENAI_API_KEY: 'sk-of-the-test-0123456789' })).toMatchObject({ code: 0, stdout: expect.stringContaining('with these providers on: mock, openai.') });
+    expect(await init({ OPENAI_API_KEY: 'sk-of-the-test-0123456789' })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('with these providers on: mock, openai.'),
+    });
     const written = readFileSync(join(folder, 'gateway.config.yaml'), 'utf8');
     expect(written).toMatch(/\nproviders:\n {2}# on\n {2}mock:.*\n {2}openai:.*\n\n {2}# off until their variables are set\n {2}\w/);
-    expect(await run(['check'], { cwd: folder, main: project.main })).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gateway\.config\.yaml is fine: \d{3} models/) });
+    expect(await run(['check'], { cwd: folder, main: project.main })).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/^gateway\.config\.yaml is fine: \d{3} models/),
+    });
     expect(await init({})).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already, and is not changed') });
     expect(readFileSync(join(folder, 'gateway.config.yaml'), 'utf8')).toBe(written);
   });
@@ -132,15 +160,29 @@ describe('the tarball', () => {
   test('says in one line which Node it needs, if Node is too old', async () => {
     // an older Node exports less: the import of a missing name ends the process before the gateway's first line
     const lacking = `data:text/javascript,${encodeURIComponent("import module from 'node:module'; export default module; export const { createRequire } = module;")}`;
-    const fakes = "import module from 'node:module'; Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });";
+    const fakes =
+      "import module from 'node:module'; Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });";
     const hook = `module.registerHooks({ resolve: (name, context, next) => (name === 'node:module' && context.parentURL?.startsWith('file:') ? { url: '${lacking.replaceAll("'", '%27')}', shortCircuit: true } : next(name, context)) });`;
     const older = `data:text/javascript,${encodeURIComponent(fakes + hook)}`;
-    const { code, stderr, stdout } = await run(['check'], { cwd: project.folder, main: project.main, env: { NODE_OPTIONS: `--import ${older}` } });
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\. .*npx -p node@24 -p model-gateway model-gateway.*\n$/)]);
+    const { code, stderr, stdout } = await run(['check'], {
+      cwd: project.folder,
+      main: project.main,
+      env: { NODE_OPTIONS: `--import ${older}` },
+    });
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(
+        /^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\. .*npx -p node@24 -p model-gateway model-gateway.*\n$/,
+      ),
+    ]);
   });
 
   test('reads its shipped config, catalogue and plugins', async () => {
-    const { code, stdout, stderr } = await run(['check', '--config', 'node_modules/model-gateway/gateway.config.yaml'], { cwd: project.folder, main: project.main });
+    const { code, stdout, stderr } = await run(['check', '--config', 'node_modules/model-gateway/gateway.config.yaml'], {
+      cwd: project.folder,
+      main: project.main,
+    });
     expect(stderr).toBe('');
     expect(stdout).toMatch(/is fine: \d+ models/);
     expect(code).toBe(0);
@@ -149,12 +191,58 @@ describe('the tarball', () => {
 
 test('the public API and the test kit export exactly these names, because an exported name can never be removed', () => {
   expect(Object.keys(face).toSorted()).toEqual([
-    'Adjustments', 'EARLY', 'Exit', 'GatewayError', 'LATE', 'Reply', 'Secret', 'UsageError', 'countOf', 'createLineReader', 'createSseReader', 'defineError', 'definePlugin', 'drop', 'fieldsOf', 'isFields', 'json', 'listOf',
-    'noOptions', 'noted', 'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'textOf', 'turnsOf', 'upstreamError', 'withCheck',
+    'Adjustments',
+    'EARLY',
+    'Exit',
+    'GatewayError',
+    'LATE',
+    'Reply',
+    'Secret',
+    'UsageError',
+    'countOf',
+    'createLineReader',
+    'createSseReader',
+    'defineError',
+    'definePlugin',
+    'drop',
+    'fieldsOf',
+    'isFields',
+    'json',
+    'listOf',
+    'noOptions',
+    'noted',
+    'objectIn',
+    'parseDataUrl',
+    'partsOf',
+    'retryAfterMs',
+    'rewriteText',
+    'sourceOf',
+    'statusOfWords',
+    'textOf',
+    'turnsOf',
+    'upstreamError',
+    'withCheck',
   ]);
   expect(Object.keys(kit).toSorted()).toEqual([
-    'States', 'answers', 'completion', 'describeDialect', 'event', 'hangs', 'oneUpstream', 'pluginContract', 'quietPlugins', 'readEvents', 'requestOf', 'said', 'startUpstream', 'streams', 'targetOf', 'testGateway',
-    'testKey', 'twoUpstreams', 'usage',
+    'States',
+    'answers',
+    'completion',
+    'describeDialect',
+    'event',
+    'hangs',
+    'oneUpstream',
+    'pluginContract',
+    'quietPlugins',
+    'readEvents',
+    'requestOf',
+    'said',
+    'startUpstream',
+    'streams',
+    'targetOf',
+    'testGateway',
+    'testKey',
+    'twoUpstreams',
+    'usage',
   ]);
 });
 
@@ -163,15 +251,21 @@ describe('a user’s compiler', () => {
   let faults: readonly string[];
   // cost: a run of the compiler takes two seconds of CPU, and one run finds the faults of all files
   beforeAll(() => {
-    project.write('wrong.ts', `
+    project.write(
+      'wrong.ts',
+      `
       import { definePlugin } from 'model-gateway';
       export default definePlugin<{ limit: number }>({
         name: 'a/wrong', summary: 'is wrong',
         apply({ hooks, chunks }, { limit }) {
           hooks.chunk.tap((chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: limit } : chunk));
         },
-      });`);
-    const printed = typeFaults([...examples, ...Object.keys(pages), 'wrong'].map((name) => `${name}.ts`), project.folder);
+      });`,
+    );
+    const printed = typeFaults(
+      [...examples, ...Object.keys(pages), 'wrong'].map((name) => `${name}.ts`),
+      project.folder,
+    );
     // the lines that explain a fault are indented
     faults = printed.match(/^\S.*(?:\n .*)*/gm) ?? [];
   });
@@ -198,7 +292,10 @@ describe('a user’s tests', () => {
   });
 });
 
-describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', (name: string) => `./js/${name}.js`]] as const)('plugins in %s', (_, pathOf) => {
+describe.each([
+  ['TypeScript', (name: string) => `./${name}.ts`],
+  ['JavaScript', (name: string) => `./js/${name}.js`],
+] as const)('plugins in %s', (_, pathOf) => {
   let gateway: Running;
   const plugins = [
     pathOf('redact'),
@@ -214,8 +311,19 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     ...config(plugins),
     keys: [{ name: 'ann', key: 'sk-ann-0123456789abcdef' }],
     server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-admin-0123456789abcdef}', data_dir: `./data-${pathOf('x').replaceAll(/\W/g, '')}` },
-    providers: { ...settings().providers, local: { dialect: 'ollama-chat', base_url: upstream.url.replace('/v1', ''), api_key: 'none' }, echo: { base_url: upstream.url, api_key: 'none' } },
-    models: [...settings().models, ...['local', 'echo'].map((providerId) => ({ id: `${providerId}-1`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId, externalId: 'one', streaming: true }] }))],
+    providers: {
+      ...settings().providers,
+      local: { dialect: 'ollama-chat', base_url: upstream.url.replace('/v1', ''), api_key: 'none' },
+      echo: { base_url: upstream.url, api_key: 'none' },
+    },
+    models: [
+      ...settings().models,
+      ...['local', 'echo'].map((providerId) => ({
+        id: `${providerId}-1`,
+        pricing: { prompt: '0', completion: '0' },
+        providers: [{ providerId, externalId: 'one', streaming: true }],
+      })),
+    ],
     ...more,
   });
   const asAnn = { authorization: 'Bearer sk-ann-0123456789abcdef' };
@@ -251,19 +359,31 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'pong' } }] });
     expect(upstream.asked.length).toBe(asked);
     const id = reply.headers.get('x-request-id');
-    await expect.poll(async () => (await fetch(`${gateway.url}/api/logs/${id}`, { headers: asAdmin })).json()).toMatchObject({ fields: { canned: true } });
+    await expect
+      .poll(async () => (await fetch(`${gateway.url}/api/logs/${id}`, { headers: asAdmin })).json())
+      .toMatchObject({ fields: { canned: true } });
   });
 
   test('adds a wire format', async () => {
     const line = (more: object): string => `${JSON.stringify({ model: 'one', done: false, ...more })}\n`;
-    upstream.script(streams([line({ message: { content: 'Hel' } }), line({ message: { content: 'lo' } }), line({ done: true, done_reason: 'stop' })], { type: 'application/x-ndjson' }));
-    expect(await readEvents(await ask(gateway.url, { model: 'local-1', stream: true }, asAnn))).toMatchObject({ text: 'Hello', done: true });
+    upstream.script(
+      streams([line({ message: { content: 'Hel' } }), line({ message: { content: 'lo' } }), line({ done: true, done_reason: 'stop' })], {
+        type: 'application/x-ndjson',
+      }),
+    );
+    expect(await readEvents(await ask(gateway.url, { model: 'local-1', stream: true }, asAnn))).toMatchObject({
+      text: 'Hello',
+      done: true,
+    });
     upstream.script(answers('"Hello"'));
-    expect(await (await ask(gateway.url, { model: 'echo-1' }, asAnn)).json()).toMatchObject({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] });
+    expect(await (await ask(gateway.url, { model: 'echo-1' }, asAnn)).json()).toMatchObject({
+      choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }],
+    });
   });
 
   test('adds an endpoint with the access that it sets', async () => {
-    const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> => (await fetch(`${gateway.url}/desk/${path}`, { headers })).status;
+    const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
+      (await fetch(`${gateway.url}/desk/${path}`, { headers })).status;
     expect([await statusOf('none'), await statusOf('key'), await statusOf('admin')]).toEqual([200, 401, 401]);
     expect([await statusOf('key', asAnn), await statusOf('admin', asAnn), await statusOf('admin', asAdmin)]).toEqual([200, 401, 200]);
     expect(await (await fetch(`${gateway.url}/desk/key`, { headers: asAnn })).json()).toEqual({ motto: 'Hi.', caller: 'ann' });
@@ -271,7 +391,11 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
 
   test('refuses with its own code, status and time to wait', async () => {
     const reply = await fetch(`${gateway.url}/desk/closed`);
-    expect([reply.status, reply.headers.get('retry-after'), await reply.json()]).toEqual([409, '2', { error: { message: 'Come back tomorrow.', type: 'invalid_request_error', param: 'today', code: 'desk_closed' } }]);
+    expect([reply.status, reply.headers.get('retry-after'), await reply.json()]).toEqual([
+      409,
+      '2',
+      { error: { message: 'Come back tomorrow.', type: 'invalid_request_error', param: 'today', code: 'desk_closed' } },
+    ]);
   });
 
   test('keeps its state over a reload, and shows it in reply headers, on errors and in an endpoint', async () => {
@@ -285,23 +409,42 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     await expect.poll(reloads).toBe(before + 1);
     expect((await ask(gateway.url, {}, asAcme)).headers.get('x-quota-remaining')).toBe('0');
     const refused = await ask(gateway.url, {}, asAcme);
-    expect([refused.status, refused.headers.get('x-quota-remaining'), await refused.json()]).toMatchObject([429, '0', { error: { code: 'tenant_quota_exceeded', type: 'rate_limit_error' } }]);
+    expect([refused.status, refused.headers.get('x-quota-remaining'), await refused.json()]).toMatchObject([
+      429,
+      '0',
+      { error: { code: 'tenant_quota_exceeded', type: 'rate_limit_error' } },
+    ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await (await fetch(`${gateway.url}/quotas`, { headers: asAdmin })).json()).toEqual({ acme: 0 });
   });
 
   test('reports its health under its own name', async () => {
-    await expect.poll(async () => (await fetch(gateway.url)).json()).toMatchObject({ health: { webhook: { connected: false, error: 'unreachable' } } });
+    await expect
+      .poll(async () => (await fetch(gateway.url)).json())
+      .toMatchObject({ health: { webhook: { connected: false, error: 'unreachable' } } });
   });
 
   test('prints a schema with the options of its plugins, also for a config with faults', async () => {
     const file = `schema-${pathOf('x').replaceAll(/\W/g, '')}.config.yaml`;
-    const listed = (limit: unknown): object => ({ ...whole(), plugins: ['auth/keys', { use: pathOf('tenant-quota'), with: { per_minute: limit } }, { use: '@acme/gateway-desk', with: { motto: 'Hi.' } }] });
+    const listed = (limit: unknown): object => ({
+      ...whole(),
+      plugins: [
+        'auth/keys',
+        { use: pathOf('tenant-quota'), with: { per_minute: limit } },
+        { use: '@acme/gateway-desk', with: { motto: 'Hi.' } },
+      ],
+    });
     project.write(file, JSON.stringify(listed('many')));
     const { code, stdout, stderr } = await run(['schema', '--config', file], { cwd: project.folder, main: project.main });
     expect([code, stderr]).toEqual([0, expect.stringContaining('per_minute')]);
     const validate = new Ajv({ strict: false }).compile(JSON.parse(stdout));
-    expect([validate(listed(2)), validate(listed('many')), validate({ plugins: [{ use: '@acme/gateway-desk', with: { moto: 'Hi.' } }] }), validate({ plugins: ['log/otel', 'auth/keyz'] }), validate({ plugins: ['log/otel'] })]).toEqual([true, false, false, false, true]);
+    expect([
+      validate(listed(2)),
+      validate(listed('many')),
+      validate({ plugins: [{ use: '@acme/gateway-desk', with: { moto: 'Hi.' } }] }),
+      validate({ plugins: ['log/otel', 'auth/keyz'] }),
+      validate({ plugins: ['log/otel'] }),
+    ]).toEqual([true, false, false, false, true]);
   });
 
   test('adds a command', async () => {
@@ -317,7 +460,9 @@ test('a plugin that cannot be loaded is named with what to do', async () => {
   project.write('init/hello.js', toJavaScript(exampleOf('README.md')));
   project.write('missing.config.yaml', JSON.stringify(config(['@acme/gateway-nothing', 'auth/keyz', 'gateway-typed', './init/hello.js'])));
   const { stderr, code } = await run(['check', '--config', 'missing.config.yaml'], { cwd: project.folder, main: project.main });
-  expect(stderr).toContain(`there is no npm package "@acme/gateway-nothing" for ${project.folder}. Install it there: npm install @acme/gateway-nothing`);
+  expect(stderr).toContain(
+    `there is no npm package "@acme/gateway-nothing" for ${project.folder}. Install it there: npm install @acme/gateway-nothing`,
+  );
   expect(stderr).toContain('Did you mean "auth/keys"');
   expect(stderr).toContain('Node runs no TypeScript below node_modules. The package must be published as JavaScript');
   expect(stderr).toContain('Write "type": "module" into the package.json of its folder');
@@ -327,7 +472,10 @@ test('a plugin that cannot be loaded is named with what to do', async () => {
 test('the checkout runs the same plugins in a folder made by npm init, and they import the checkout, whatever copy is installed there', async () => {
   const folder = `${project.folder}/../bare`;
   project.write('../bare/package.json', '{ "type": "commonjs" }');
-  project.write('../bare/node_modules/model-gateway/package.json', '{ "name": "model-gateway", "version": "0.0.1", "type": "module", "exports": "./index.js" }');
+  project.write(
+    '../bare/node_modules/model-gateway/package.json',
+    '{ "name": "model-gateway", "version": "0.0.1", "type": "module", "exports": "./index.js" }',
+  );
   project.write('../bare/node_modules/model-gateway/index.js', 'throw new Error("another copy");');
   for (const [name, page] of Object.entries(pages)) project.write(`../bare/${name}.ts`, exampleOf(page));
   const gateway = await start(config(['./hello.ts', './deny-drafts.ts', './echo.ts']), {}, { folder });

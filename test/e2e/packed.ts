@@ -8,7 +8,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const modules = join(root, 'node_modules');
-const facts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string>; peerDependencies: Record<string, string> };
+const facts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+};
 
 export interface Project {
   readonly folder: string;
@@ -31,7 +34,11 @@ function pack(folder: string): string {
   const isLeftOut = new Set(['node_modules', '.git', 'dist', 'data'].map((name) => join(root, name)));
   cpSync(root, copy, { recursive: true, filter: (path) => !isLeftOut.has(path) });
   symlinkSync(modules, join(copy, 'node_modules'));
-  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: copy, encoding: 'utf8', env: { ...process.env, PATH: `${join(modules, '.bin')}:${process.env['PATH']}` } });
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--pack-destination', folder], {
+    cwd: copy,
+    encoding: 'utf8',
+    env: { ...process.env, PATH: `${join(modules, '.bin')}:${process.env['PATH']}` },
+  });
   if (status !== 0) throw new Error(`npm pack failed:\n${stdout}${stderr}`);
   return join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) as string);
 }
@@ -52,7 +59,9 @@ export function createProject(): Project {
   write('package.json', JSON.stringify({ name: 'somebody-else', private: true, type: 'module' }));
   return {
     folder,
-    files: readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
+    files: readdirSync(home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
     bytes: statSync(tarball).size,
     published: publication(tarball),
     main: join(home, 'dist/core/main.js'),
@@ -63,7 +72,10 @@ export function createProject(): Project {
 }
 
 function publication(tarball: string): string {
-  const { stdout, stderr, status } = spawnSync('npm', ['publish', '--dry-run', '--provenance=false', tarball], { cwd: dirname(tarball), encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync('npm', ['publish', '--dry-run', '--provenance=false', tarball], {
+    cwd: dirname(tarball),
+    encoding: 'utf8',
+  });
   return `${stdout}${stderr}\nended with ${status}`;
 }
 
@@ -87,9 +99,22 @@ export const toJavaScript = (source: string): string => stripTypeScriptTypes(sou
 
 /** Checks files with a user's compiler. Returns its errors. */
 export function typeFaults(files: readonly string[], folder: string): string {
-  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--allowImportingTsExtensions', '--erasableSyntaxOnly'];
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--allowImportingTsExtensions',
+    '--erasableSyntaxOnly',
+  ];
   try {
-    execFileSync(join(modules, '.bin/node'), [join(modules, 'typescript/bin/tsc'), ...flags, ...files], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+    execFileSync(join(modules, '.bin/node'), [join(modules, 'typescript/bin/tsc'), ...flags, ...files], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
     return '';
   } catch (error) {
     return (error as { stdout: string }).stdout;
@@ -99,7 +124,15 @@ export function typeFaults(files: readonly string[], folder: string): string {
 /** Runs the tests of the project. Returns the output of vitest, and whether all passed. */
 export function runTests(folder: string): { output: string; passed: boolean } {
   try {
-    return { output: execFileSync(join(modules, '.bin/node'), [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder], { cwd: folder, encoding: 'utf8', stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' } }), passed: true };
+    return {
+      output: execFileSync(join(modules, '.bin/node'), [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder], {
+        cwd: folder,
+        encoding: 'utf8',
+        stdio: 'pipe',
+        env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' },
+      }),
+      passed: true,
+    };
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     return { output: stdout + stderr, passed: false };

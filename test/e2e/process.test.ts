@@ -10,15 +10,32 @@ import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
 // cost: a start with all plugins takes twice the CPU
-const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'endpoints/models', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/console', 'log/metrics'];
+const plugins = [
+  'endpoints/chat-completions',
+  'endpoints/health',
+  'endpoints/logs',
+  'endpoints/dashboard',
+  'endpoints/models',
+  'auth/keys',
+  'metadata/headers',
+  'stream/mock',
+  'log/console',
+  'log/metrics',
+];
 const mock = {
   plugins,
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
 };
 
 const ask = (url: string, content: string, more: object = {}): Promise<Response> =>
-  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more }) });
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more }),
+  });
 
 describe.concurrent('the command line', () => {
   // cost: the shipped config lists all plugins and models, and a command that reads it takes twice the CPU
@@ -37,7 +54,12 @@ describe.concurrent('the command line', () => {
   });
 
   test('refuses in check a budget that no field can send, although a start only warns', async () => {
-    const lossy = { ...mock, plugins: [...plugins, 'dialects/openai-chat'], providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } }, models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }] };
+    const lossy = {
+      ...mock,
+      plugins: [...plugins, 'dialects/openai-chat'],
+      providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } },
+      models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }],
+    };
     const gateway = await start(lossy);
     const { code, stderr } = await run(['check', '--config', gateway.file]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/has no field for a budget of this model.*1 error in/s)]);
@@ -64,7 +86,9 @@ describe.concurrent('the command line', () => {
 
   test('refuses a bad config at its place', async () => {
     const running = start('providers:\n  mock: { dialect: mok }\nplugins: [stream/mock]\n');
-    await expect(running).rejects.toThrow(/ended with 1\n.*gateway\.config\.yaml:2:20 .*Did you mean "mock"|ended with 1[\s\S]*:2:20[\s\S]*mock/i);
+    await expect(running).rejects.toThrow(
+      /ended with 1\n.*gateway\.config\.yaml:2:20 .*Did you mean "mock"|ended with 1[\s\S]*:2:20[\s\S]*mock/i,
+    );
   });
 
   test('says where a plugin cannot be read, and what to write', async () => {
@@ -76,7 +100,9 @@ describe.concurrent('the command line', () => {
     writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, ./typed.ts, ./plain.mjs, ./old.cjs]');
     const { code, stderr } = await run(['check', '--config', file]);
     expect(code).toBe(1);
-    for (const words of [`${folder}/typed.ts:2: `, `${folder}/plain.mjs:3: `, 'it is CommonJS. Write `export default`']) expect(stderr).toContain(words);
+    for (const words of [`${folder}/typed.ts:2: `, `${folder}/plain.mjs:3: `, 'it is CommonJS. Write `export default`']) {
+      expect(stderr).toContain(words);
+    }
     rmSync(folder, { recursive: true });
   });
 
@@ -85,14 +111,29 @@ describe.concurrent('the command line', () => {
     mkdirSync(join(folder, 'parts'));
     for (const part of ['part.ts', 'parts/index.ts']) writeFileSync(join(folder, part), 'export const part = 1;');
     const imports = { a: './part', b: './part.js', c: './parts', d: '@acme/none/deep.js', e: './none' };
-    for (const [name, path] of Object.entries(imports)) writeFileSync(join(folder, `${name}.ts`), `import ${JSON.stringify(path)};\nexport default {};`);
+    for (const [name, path] of Object.entries(imports)) {
+      writeFileSync(join(folder, `${name}.ts`), `import ${JSON.stringify(path)};\nexport default {};`);
+    }
     const file = join(folder, 'gateway.config.yaml');
-    writeFileSync(file, `providers: { mock: {} }\nplugins: [stream/mock, ${Object.keys(imports).map((name) => `./${name}.ts`).join(', ')}]`);
+    writeFileSync(
+      file,
+      `providers: { mock: {} }\nplugins: [stream/mock, ${Object.keys(imports)
+        .map((name) => `./${name}.ts`)
+        .join(', ')}]`,
+    );
     const { stderr } = await run(['check', '--config', file]);
-    const hintOf = (at: number): string | undefined => stderr.split('\n').find((line) => line.includes(`plugins[${at}]: `))?.replace(/.* imported from \S+\/\w+\.ts/, '').replaceAll(folder, '');
+    const hintOf = (at: number): string | undefined =>
+      stderr
+        .split('\n')
+        .find((line) => line.includes(`plugins[${at}]: `))
+        ?.replace(/.* imported from \S+\/\w+\.ts/, '')
+        .replaceAll(folder, '');
     expect([1, 2, 3, 4, 5].map(hintOf)).toEqual([
-      '. An import names the whole file: /part.ts', '. An import names the whole file: /part.ts', '. An import names the whole file: /parts/index.ts',
-      '. Install it in the folder of that file: npm install @acme/none', '',
+      '. An import names the whole file: /part.ts',
+      '. An import names the whole file: /part.ts',
+      '. An import names the whole file: /parts/index.ts',
+      '. Install it in the folder of that file: npm install @acme/none',
+      '',
     ]);
     rmSync(folder, { recursive: true });
   });
@@ -102,7 +143,13 @@ describe.concurrent('the command line', () => {
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock]');
     const { code, stdout, stderr } = await run(['check', '--config', file]);
-    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/is fine: 0 models.*\nIt serves no model, so callers can ask for nothing: add models, or include: \[model-gateway\/config\/catalogue\/\*\.yaml\]\n$/), '']);
+    expect([code, stdout, stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /is fine: 0 models.*\nIt serves no model, so callers can ask for nothing: add models, or include: \[model-gateway\/config\/catalogue\/\*\.yaml\]\n$/,
+      ),
+      '',
+    ]);
     rmSync(folder, { recursive: true });
   });
 
@@ -111,7 +158,10 @@ describe.concurrent('the command line', () => {
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, { use: log/journal, with: { store: postgres } }]');
     const { code, stderr } = await run(['check', '--config', file]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}:2:31 The plugin "log/journal" refuses to start: \`store: postgres\` needs \`url\``)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${file}:2:31 The plugin "log/journal" refuses to start: \`store: postgres\` needs \`url\``),
+    ]);
     expect(readdirSync(folder)).toEqual(['gateway.config.yaml']);
     rmSync(folder, { recursive: true });
   });
@@ -120,7 +170,10 @@ describe.concurrent('the command line', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'gateway-no-folder-')), 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify({ ...mock, plugins: ['stream/mock', 'log/journal'], server: { data_dir: '/proc/gateway/data' } }));
     const { code, stderr } = await run(['start', '--port', '0', '--config', file]);
-    expect([code, stderr]).toEqual([4, expect.stringContaining("ENOENT: no such file or directory, mkdir '/proc/gateway'. Name another place with server.data_dir.")]);
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining("ENOENT: no such file or directory, mkdir '/proc/gateway'. Name another place with server.data_dir."),
+    ]);
     rmSync(dirname(file), { recursive: true });
   });
 
@@ -138,7 +191,8 @@ function post(content: string, more: object = {}): string {
 }
 
 /** A request whose body, or the rest of it, is still to come. */
-const begun = (framing: string, path = '/v1/chat/completions'): string => `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
+const begun = (framing: string, path = '/v1/chat/completions'): string =>
+  `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
 
 const brokenBody = `${begun('transfer-encoding: chunked')}zz\r\n`;
 
@@ -151,7 +205,10 @@ describe('a running gateway', () => {
   let hasty: Running;
 
   beforeAll(async () => {
-    [gateway, hasty] = await Promise.all([start(mock), start({ ...mock, server: { limits: { header_time_ms: 1000, request_time_ms: 1500 } } })]);
+    [gateway, hasty] = await Promise.all([
+      start(mock),
+      start({ ...mock, server: { limits: { header_time_ms: 1000, request_time_ms: 1500 } } }),
+    ]);
   });
   afterAll(async () => void (await Promise.all([gateway.stop(), hasty.stop()])));
 
@@ -174,7 +231,9 @@ describe('a running gateway', () => {
 
   test('answers 100,000 headers with 431', async () => {
     const headers = Array.from({ length: 100_000 }, (_, at) => `x-gateway-${at}: v\r\n`);
-    expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: localhost\r\n', headers.join(''), '\r\n'])).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: localhost\r\n', headers.join(''), '\r\n'])).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
   });
 
   test('answers bytes that are not HTTP with 400', async () => {
@@ -193,11 +252,16 @@ describe('a running gateway', () => {
       expect(answer).toMatch(/x-request-id: /);
       expect(answer).toContain(`"code":"${code}"`);
     }
-    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\nhost: localhost\r\nexpect: more\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\nhost: localhost\r\nexpect: more\r\nconnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 200 /,
+    );
   });
 
   test('refuses a body of 100 MB without reading it', async () => {
-    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{');
+    const answer = await rawExchange(
+      gateway.port,
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{',
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
@@ -217,7 +281,14 @@ describe('a running gateway', () => {
   };
 
   /** The lines of the request log since `before`. */
-  const requestsSince = (before: string, at = gateway): object[] => at.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as object);
+  const requestsSince = (before: string, at = gateway): object[] =>
+    at
+      .output()
+      .stdout.slice(before.length)
+      .trim()
+      .split('\n')
+      .filter((line) => line.includes('"msg":"request"'))
+      .map((line) => JSON.parse(line) as object);
 
   // browsers open more connections than they need, and so does fetch after an abort
   test('closes a connection on which no request came, without an answer and without a record', async () => {
@@ -232,7 +303,9 @@ describe('a running gateway', () => {
     const answer = await rawExchange(hasty.port, `${begun('content-length: 500', path)}{`);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     const id = /x-request-id: (\S+)/.exec(answer)?.[1];
-    await expect.poll(() => requestsSince(before, hasty)).toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
+    await expect
+      .poll(() => requestsSince(before, hasty))
+      .toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
   });
 
   test.each(paths)('answers a broken body with 400, and has it on record once: %s', async (path) => {
@@ -264,22 +337,28 @@ describe('a running gateway', () => {
   });
 
   /** The number of requests that the gateway has begun. */
-  const inFlight = async (): Promise<number> => Number(/^gateway_requests_in_flight (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
+  const inFlight = async (): Promise<number> =>
+    Number(/^gateway_requests_in_flight (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
 
   const ways: [string, (socket: Socket) => void][] = [
     ['ends', (socket) => void socket.end()],
     ['closes', (socket) => void socket.destroy()],
     ['resets', (socket) => void socket.resetAndDestroy()],
   ];
-  test.each(ways.flatMap(([how, leave]) => paths.map((path) => [how, path, leave] as const)))('records a client that %s its connection during its body once, as gone: %s', async (_, path, leave) => {
-    const before = await linesSoFar();
-    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`${begun('content-length: 500', path)}{`));
-    await expect.poll(inFlight).toBe(1);
-    leave(socket);
-    await expect.poll(() => requestsSince(before)).toHaveLength(1);
-    await linesSoFar();
-    expect(requestsSince(before).slice(0, -1)).toMatchObject([{ status: 499, outcome: 'gone', metadata: { team: 'a' }, error: { code: 'client_closed' } }]);
-  });
+  test.each(ways.flatMap(([how, leave]) => paths.map((path) => [how, path, leave] as const)))(
+    'records a client that %s its connection during its body once, as gone: %s',
+    async (_, path, leave) => {
+      const before = await linesSoFar();
+      const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`${begun('content-length: 500', path)}{`));
+      await expect.poll(inFlight).toBe(1);
+      leave(socket);
+      await expect.poll(() => requestsSince(before)).toHaveLength(1);
+      await linesSoFar();
+      expect(requestsSince(before).slice(0, -1)).toMatchObject([
+        { status: 499, outcome: 'gone', metadata: { team: 'a' }, error: { code: 'client_closed' } },
+      ]);
+    },
+  );
 
   test('records nothing of a client that leaves before its request', async () => {
     const before = await linesSoFar();
@@ -320,7 +399,11 @@ const signalsAtBoot = `export default { name: 'test/signals', summary: 'signals 
 test.each([1, 2])('SIGHUP and SIGUSR2 do not end a gateway that starts, with %i workers', async (workers) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
   writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot);
-  const gateway = await start({ ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] }, {}, { folder });
+  const gateway = await start(
+    { ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] },
+    {},
+    { folder },
+  );
   expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
   expect(await gateway.stop()).toBe(0);
   rmSync(folder, { recursive: true });
@@ -331,7 +414,8 @@ describe.concurrent('a change of the config', () => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
     gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
-    const ids = async (): Promise<string[]> => ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    const ids = async (): Promise<string[]> =>
+      ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
     await expect.poll(ids).toEqual(['mock', 'second']);
     gateway.write('models: [');
     await expect.poll(() => gateway.output().stderr).toContain('the last good one stays in use');
@@ -344,7 +428,9 @@ describe.concurrent('a change of the config', () => {
     const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
     gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 [^]*larger than 2000 bytes/);
+    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 [^]*larger than 2000 bytes/,
+    );
     expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
     expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
@@ -356,10 +442,18 @@ describe.concurrent('a change of the config', () => {
 
 describe('a change of the number of workers', () => {
   // the metrics lack a worker that the machine does not run for a second
-  test.each([[1, 4], [2, 1]])('from %i to %i does not change the limits of the machine before the restart', { retry: 2 }, async (before, after) => {
-    const config = (workers: number): object => ({ ...mock, server: { workers, limits: { in_flight_bytes: 200_000_000 } }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', 'log/metrics'] });
+  test.each([
+    [1, 4],
+    [2, 1],
+  ])('from %i to %i does not change the limits of the machine before the restart', { retry: 2 }, async (before, after) => {
+    const config = (workers: number): object => ({
+      ...mock,
+      server: { workers, limits: { in_flight_bytes: 200_000_000 } },
+      plugins: ['endpoints/models', 'stream/mock', 'auth/keys', 'log/metrics'],
+    });
     const gateway = await start(config(before));
-    const limit = async (): Promise<number> => Number(/^gateway_in_flight_bytes_limit (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
+    const limit = async (): Promise<number> =>
+      Number(/^gateway_in_flight_bytes_limit (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
     expect(await limit()).toBe(200_000_000);
     gateway.write(config(after));
     await expect.poll(() => gateway.output().stderr).toContain(`server.workers: ${before} → ${after}`);
@@ -376,9 +470,18 @@ describe.concurrent('the end', () => {
     // Ctrl-C under npm start arrives twice: from the terminal and from npm
     gateway.child.kill('SIGTERM');
     gateway.child.kill('SIGINT');
-    await expect.poll(() => ask(gateway.url, 'late').then(({ status }) => status, () => 'closed')).not.toBe(200);
+    await expect
+      .poll(() =>
+        ask(gateway.url, 'late').then(
+          ({ status }) => status,
+          () => 'closed',
+        ),
+      )
+      .not.toBe(200);
     // someone who has pressed Ctrl-C sees why the process goes on running, and how to end it
-    expect(gateway.output().stderr.match(/.*a second signal ends it at once.*/g)).toEqual([expect.stringMatching(/"by":"SIG(?:TERM|INT)","drainMs":120000/)]);
+    expect(gateway.output().stderr.match(/.*a second signal ends it at once.*/g)).toEqual([
+      expect.stringMatching(/"by":"SIG(?:TERM|INT)","drainMs":120000/),
+    ]);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);
   });
@@ -395,7 +498,16 @@ describe.concurrent('the end', () => {
     const late = await ask(gateway.url, 'late');
     expect([late.status, late.headers.get('connection'), await probe('live')]).toEqual([200, 'close', 200]);
     expect(await late.text()).toContain('late');
-    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { interval: 200 }).toBe('closed');
+    await expect
+      .poll(
+        () =>
+          ask(gateway.url, 'later').then(
+            ({ status }) => status,
+            () => 'closed',
+          ),
+        { interval: 200 },
+      )
+      .toBe('closed');
     expect(performance.now() - signalAt).toBeGreaterThan(2900);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);

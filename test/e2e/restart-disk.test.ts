@@ -21,7 +21,11 @@ test('a restart is reported as successful while the disk is full, and the next o
   const restart = () => run(['restart', '--config', gateway.file]);
   expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(1_000_000))).toThrow('ENOSPC');
   const full = await restart();
-  expect([full.code, full.stderr, full.stdout]).toEqual([0, '', expect.stringMatching(`^another process serves at ${gateway.url}; .*\\n.*could not write into ${data}/running`)]);
+  expect([full.code, full.stderr, full.stdout]).toEqual([
+    0,
+    '',
+    expect.stringMatching(`^another process serves at ${gateway.url}; .*\\n.*could not write into ${data}/running`),
+  ]);
   expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200);
   rmSync(join(data, 'fill'));
   await expect.poll(() => readdirSync(join(data, 'running')).filter((name) => name.endsWith('.json'))).toHaveLength(1);

@@ -17,7 +17,9 @@ const plugins = ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 
 const mock = (limits: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${key}}`, limits },
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
   plugins,
 });
 /** A config with a log. */
@@ -27,7 +29,11 @@ const logged = (): Record<string, unknown> => ({ ...mock(), plugins: [...plugins
 const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
 
 const ask = (url: string, content: string, { stream = false, connection = 'keep-alive' } = {}): Promise<Response> =>
-  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', connection }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream }) });
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream }),
+  });
 
 interface Process {
   readonly pid: number;
@@ -36,13 +42,22 @@ interface Process {
 
 const processesOf = ({ file }: Running): Process[] => {
   const folder = join(dirname(file), 'data/running');
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Process) : [];
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.json'))
+        .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Process)
+    : [];
 };
 
 const restart = (gateway: Running, ...more: string[]) => run(['restart', '--config', gateway.file, ...more]);
 const idsIn = async (url: string): Promise<Set<string>> => {
   const text = await (await fetch(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: { authorization: `Bearer ${key}` } })).text();
-  return new Set(text.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { id: string }).id));
+  return new Set(
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { id: string }).id),
+  );
 };
 
 /** A client that sends requests without pause until it is stopped: the ids of its replies, and its errors. */
@@ -121,23 +136,27 @@ describe.concurrent('gateway restart', () => {
   });
 
   // the former process closes a connection after a silence of ten seconds, and a pause of the machine may be longer
-  test('serves one more request on an idle connection of the former process, and closes it with the reply', { retry: 2 }, async ({ expect }) => {
-    const gateway = await start(mock(), {}, { by: underShell });
-    const bytes = `GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-    let answer = '';
-    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(bytes));
-    const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
-    socket.on('data', (data) => (answer += data));
-    await expect.poll(() => answer).toContain('"ready"');
-    expect((await restart(gateway)).code).toBe(0);
-    answer = '';
-    socket.write(bytes);
-    await closed;
-    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*connection: close[^]*"ready"/i);
-    expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
-    gateway.child.stdin?.end();
-    await gateway.stop();
-  });
+  test(
+    'serves one more request on an idle connection of the former process, and closes it with the reply',
+    { retry: 2 },
+    async ({ expect }) => {
+      const gateway = await start(mock(), {}, { by: underShell });
+      const bytes = `GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+      let answer = '';
+      const socket = connect(gateway.port, '127.0.0.1', () => socket.write(bytes));
+      const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+      socket.on('data', (data) => (answer += data));
+      await expect.poll(() => answer).toContain('"ready"');
+      expect((await restart(gateway)).code).toBe(0);
+      answer = '';
+      socket.write(bytes);
+      await closed;
+      expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*connection: close[^]*"ready"/i);
+      expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
+      gateway.child.stdin?.end();
+      await gateway.stop();
+    },
+  );
 
   test('does not change the gateway if the new process refuses to start', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
@@ -152,7 +171,9 @@ describe.concurrent('gateway restart', () => {
     for (const _ of [1, 2]) {
       const { code, stdout, stderr } = await restart(gateway);
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toContain(`process ${before[0]?.pid} keeps serving. The new process refused to serve: The plugin "log/moody" refuses to start: not in the mood`);
+      expect(stderr).toContain(
+        `process ${before[0]?.pid} keeps serving. The new process refused to serve: The plugin "log/moody" refuses to start: not in the mood`,
+      );
       expect(processesOf(gateway)).toMatchObject(before.map(({ pid }) => ({ pid })));
       expect((await ask(gateway.url, 'still here')).status).toBe(200);
     }
@@ -181,7 +202,11 @@ describe.concurrent('gateway restart', () => {
 
   test('says that no gateway runs', async ({ expect }) => {
     const gateway = await start(mock());
-    expect(await restart(gateway, '--pid', '4194304')).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('There is no gateway to restart') });
+    expect(await restart(gateway, '--pid', '4194304')).toMatchObject({
+      code: 5,
+      stdout: '',
+      stderr: expect.stringContaining('There is no gateway to restart'),
+    });
     gateway.child.kill('SIGKILL');
     await expect.poll(() => gateway.child.signalCode).toBe('SIGKILL');
     expect(processesOf(gateway)).toHaveLength(1);
@@ -237,7 +262,9 @@ describe.concurrent('a socket that systemd passes', () => {
     const { started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=$$ LISTEN_FDS=2');
     await expect(started).rejects.toThrow(/ended with 1\n[^]*systemd hands over 2 sockets/);
     const file = openSync('/dev/null', 'r');
-    await expect(start(mock(), {}, { by: asSystemd('LISTEN_PID=$$ LISTEN_FDS=1'), descriptors: [file] })).rejects.toThrow(/ended with 1\n[^]*no open port/);
+    await expect(start(mock(), {}, { by: asSystemd('LISTEN_PID=$$ LISTEN_FDS=1'), descriptors: [file] })).rejects.toThrow(
+      /ended with 1\n[^]*no open port/,
+    );
     closeSync(file);
   });
 });
@@ -251,7 +278,9 @@ test('records in the journal of a killed process are stored by another process t
   expect(await idsIn(other.url)).not.toContain(id);
   killed.child.kill('SIGKILL');
   await expect.poll(() => idsIn(other.url)).toContain(id);
-  const record = (await (await fetch(`${other.url}/api/logs/${id}`, { headers: { authorization: `Bearer ${key}` } })).json()) as { outcome: string };
+  const record = (await (await fetch(`${other.url}/api/logs/${id}`, { headers: { authorization: `Bearer ${key}` } })).json()) as {
+    outcome: string;
+  };
   expect(record.outcome).toBe('interrupted');
   await expect.poll(() => readdirSync(join(folder, 'data/journal')).length).toBe(1);
   await killed.stop();

@@ -23,7 +23,14 @@ beforeAll(async () => {
   plainAnswers(aimock.mock)
     .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
     .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome' });
+    .on(
+      { userMessage: question },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+      },
+    );
   gateway = await start(protocolConfig(aimock.url, protocols));
   modelOf = createAnthropic({ baseURL: `${gateway.url}/v1`, apiKey: 'none' });
 });
@@ -69,12 +76,21 @@ describe.each(protocols)('over %s', (id) => {
 });
 
 test('fills a schema', async () => {
-  const schema = jsonSchema<{ name: string; age: number }>({ type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false });
+  const schema = jsonSchema<{ name: string; age: number }>({
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'integer' } },
+    required: ['name', 'age'],
+    additionalProperties: false,
+  });
   const { output } = await generateText({ ...by('openai-chat'), prompt: 'Describe a person.', output: Output.object({ schema }) });
   expect(output).toEqual({ name: 'Ada', age: 36 });
 });
 
 test('throws the error with its status and whether a retry may help', async () => {
   const busy = await generateText({ ...by('anthropic'), prompt: 'Be busy.', maxRetries: 0 }).catch((error: unknown) => error);
-  expect(APICallError.isInstance(busy) && [busy.statusCode, busy.isRetryable, busy.message]).toEqual([429, true, expect.stringContaining('Too many of you.')]);
+  expect(APICallError.isInstance(busy) && [busy.statusCode, busy.isRetryable, busy.message]).toEqual([
+    429,
+    true,
+    expect.stringContaining('Too many of you.'),
+  ]);
 });

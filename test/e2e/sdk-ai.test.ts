@@ -21,11 +21,28 @@ beforeAll(async () => {
   plainAnswers(aimock.mock)
     .onMessage('Be brief.', { content: 'Once upon', finishReason: 'length' })
     .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 8, latency: 2 })
+    .onMessage(
+      'Break off.',
+      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
+      { truncateAfterChunks: 8, latency: 2 },
+    )
     .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome' });
+    .on(
+      { userMessage: question },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+      },
+    );
   gateway = await start(protocolConfig(aimock.url, protocols));
-  modelOf = createOpenAICompatible({ name: 'ours', baseURL: `${gateway.url}/v1`, apiKey: 'none', includeUsage: true, supportsStructuredOutputs: true });
+  modelOf = createOpenAICompatible({
+    name: 'ours',
+    baseURL: `${gateway.url}/v1`,
+    apiKey: 'none',
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  });
 });
 
 beforeEach(() => void (aimock.asked.length = 0));
@@ -57,7 +74,12 @@ const callingTurnWhole = {
     { type: 'tool_use', id: expect.any(String), name: 'weather', input: { city: 'Rome' } },
   ],
   'openai-responses': [
-    { type: 'reasoning', id: expect.any(String), summary: [{ type: 'summary_text', text: 'I need to look.' }], encrypted_content: expect.any(String) },
+    {
+      type: 'reasoning',
+      id: expect.any(String),
+      summary: [{ type: 'summary_text', text: 'I need to look.' }],
+      encrypted_content: expect.any(String),
+    },
     { type: 'function_call', call_id: expect.any(String), name: 'weather', arguments: '{"city":"Rome"}' },
   ],
 };
@@ -81,7 +103,12 @@ describe.each(protocols)('over %s', (id) => {
   });
 
   test('generateText gives an object of the requested schema', async () => {
-    const schema = jsonSchema<{ name: string; age: number }>({ type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false });
+    const schema = jsonSchema<{ name: string; age: number }>({
+      type: 'object',
+      properties: { name: { type: 'string' }, age: { type: 'integer' } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    });
     const { output } = await generateText({ model: modelOf(id), prompt: 'Describe a person.', output: Output.object({ schema }) });
     expect(output).toEqual({ name: 'Ada', age: 36 });
   });

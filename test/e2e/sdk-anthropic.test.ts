@@ -15,15 +15,30 @@ let gateway: Running;
 let client: Anthropic;
 
 const question = { role: 'user' as const, content: 'What is the weather in Rome?' };
-const weather: Anthropic.Tool = { name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };
+const weather: Anthropic.Tool = {
+  name: 'weather',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
 
 beforeAll(async () => {
   aimock = await startAimock();
   plainAnswers(aimock.mock)
     .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 8, latency: 2 })
+    .onMessage(
+      'Break off.',
+      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
+      { truncateAfterChunks: 8, latency: 2 },
+    )
     .on({ userMessage: question.content, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question.content }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome', redactedThinking: ['a-sealed-thought'] });
+    .on(
+      { userMessage: question.content },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+        redactedThinking: ['a-sealed-thought'],
+      },
+    );
   gateway = await start(protocolConfig(aimock.url));
   client = new Anthropic({ baseURL: gateway.url, apiKey: 'none', maxRetries: 0 });
 });
@@ -38,16 +53,33 @@ afterAll(async () => {
 const sent = (): any => aimock.asked.at(-1)?.json;
 const plain = async (params: Params): Promise<Message> => await client.messages.create(params);
 const streamed = async (params: Params): Promise<Message> => await client.messages.stream(params).finalMessage();
-const ways = [['plain', plain], ['as a stream', streamed]] as const;
-const saying = (model: string, content: string, more: Partial<Params> = {}): Params => ({ model, max_tokens: 4096, messages: [{ role: 'user', content }], ...more });
+const ways = [
+  ['plain', plain],
+  ['as a stream', streamed],
+] as const;
+const saying = (model: string, content: string, more: Partial<Params> = {}): Params => ({
+  model,
+  max_tokens: 4096,
+  messages: [{ role: 'user', content }],
+  ...more,
+});
 /** The answer without state in a block of its own, which some providers give after the text. */
-const shown = ({ content, ...message }: Message): Message => ({ ...message, content: content.filter(({ type }) => type !== 'redacted_thinking') });
+const shown = ({ content, ...message }: Message): Message => ({
+  ...message,
+  content: content.filter(({ type }) => type !== 'redacted_thinking'),
+});
 const textIn = ({ content }: Message): string => content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 
 describe.each(protocols)('over %s', (model) => {
   test.each(ways)('answers %s', async (_, ask) => {
     const reply = shown(await ask(saying(model, 'Greet me.')));
-    expect(reply).toMatchObject({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hello, dear caller.' }], stop_reason: 'end_turn', stop_sequence: null });
+    expect(reply).toMatchObject({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Hello, dear caller.' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+    });
     expect(reply.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 });
   });
 
@@ -63,7 +95,14 @@ describe.each(protocols)('over %s', (model) => {
     expect(first.stop_reason).toBe('tool_use');
     const call = first.content.find((block) => block.type === 'tool_use')!;
     expect(call).toMatchObject({ name: 'weather', input: { city: 'Rome' } });
-    const second = await ask({ ...params, messages: [question, { role: 'assistant', content: first.content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: '21 degrees' }] }] });
+    const second = await ask({
+      ...params,
+      messages: [
+        question,
+        { role: 'assistant', content: first.content },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: '21 degrees' }] },
+      ],
+    });
     expect(textIn(second)).toBe('It is warm in Rome.');
     expect(JSON.stringify(sent())).toContain('21 degrees');
   });
@@ -77,7 +116,13 @@ const thoughtIn: Partial<Record<Protocol, (body: any) => unknown>> = {
 
 describe('thinking over two turns', () => {
   test.each<[Protocol, unknown]>([
-    ['anthropic', [{ type: 'redacted_thinking', data: 'a-sealed-thought' }, { type: 'thinking', thinking: 'I need to look.', signature: 'signed-in-rome' }]],
+    [
+      'anthropic',
+      [
+        { type: 'redacted_thinking', data: 'a-sealed-thought' },
+        { type: 'thinking', thinking: 'I need to look.', signature: 'signed-in-rome' },
+      ],
+    ],
     ['openai-responses', 1],
     ['openai-chat', 'I need to look.'],
   ])('goes back complete over %s', async (model, whole) => {
@@ -85,7 +130,14 @@ describe('thinking over two turns', () => {
       const params: Params = { model, max_tokens: 4096, messages: [question], tools: [weather], thinking: { type: 'adaptive' } };
       const { content } = await ask(params);
       const call = content.find((block) => block.type === 'tool_use')!;
-      await ask({ ...params, messages: [question, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: '21 degrees' }] }] });
+      await ask({
+        ...params,
+        messages: [
+          question,
+          { role: 'assistant', content },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: '21 degrees' }] },
+        ],
+      });
       const thoughts = thoughtIn[model]!(sent());
       expect(Array.isArray(thoughts) ? new Set(thoughts) : thoughts).toEqual(Array.isArray(whole) ? new Set(whole) : whole);
     }
@@ -103,9 +155,20 @@ describe.each(ways)('a tool runner, which would keep the conversation in a threa
 });
 
 test('a thread is refused if the client does not continue without one', async () => {
-  const refused = await client.beta.messages.thread({ model: 'anthropic', max_tokens: 100 }).send({ role: 'user', content: 'Greet me.' }).catch((error: unknown) => error);
+  const refused = await client.beta.messages
+    .thread({ model: 'anthropic', max_tokens: 100 })
+    .send({ role: 'user', content: 'Greet me.' })
+    .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Anthropic.BadRequestError);
-  expect(refused).toMatchObject({ error: { error: { type: 'invalid_request_error', message: expect.stringContaining('"thread"'), details: { error_code: 'thread_unsupported_request' } } } });
+  expect(refused).toMatchObject({
+    error: {
+      error: {
+        type: 'invalid_request_error',
+        message: expect.stringContaining('"thread"'),
+        details: { error_code: 'thread_unsupported_request' },
+      },
+    },
+  });
 });
 
 describe('failures', () => {
@@ -127,7 +190,9 @@ describe('failures', () => {
 });
 
 test('the client counts tokens, and the reply marks an estimate', async () => {
-  const { data, response } = await client.messages.countTokens({ model: 'openai-chat', messages: [{ role: 'user', content: 'Greet me, please, as long as you can.' }] }).withResponse();
+  const { data, response } = await client.messages
+    .countTokens({ model: 'openai-chat', messages: [{ role: 'user', content: 'Greet me, please, as long as you can.' }] })
+    .withResponse();
   expect(data.input_tokens).toBeGreaterThan(5);
   expect(response.headers.get('x-estimated')).toBe('true');
 });

@@ -21,7 +21,11 @@ const counting = 'One two three four five six seven eight nine ten eleven twelve
 beforeAll(async () => {
   aimock = await startAimock();
   aimock.mock
-    .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error', code: 'rate_limit_exceeded' }, status: 429, retryAfter: 7 })
+    .onMessage('Be busy.', {
+      error: { message: 'Too many of you.', type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+      status: 429,
+      retryAfter: 7,
+    })
     .onMessage('Be busy by chance.', { content: 'never said' }, { chaos: { rateLimitRate: 1 } })
     .onMessage('Babble.', { content: 'never said' }, { chaos: { malformedRate: 1 } })
     .onMessage('Drop it.', { content: 'never said' }, { chaos: { dropRate: 1 } })
@@ -34,11 +38,22 @@ beforeAll(async () => {
   scripted = await startUpstream();
   const { providers, models } = protocolConfig(aimock.url);
   const dialects = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'];
-  const moreProviders = Object.fromEntries(dialects.map((dialect) => [`scripted-${dialect}`, { dialect, base_url: scripted.url, api_key: 'k' }]));
-  const moreModels = dialects.map((dialect) => ({ id: `scripted-${dialect}`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: `scripted-${dialect}`, externalId: 'any' }] }));
+  const moreProviders = Object.fromEntries(
+    dialects.map((dialect) => [`scripted-${dialect}`, { dialect, base_url: scripted.url, api_key: 'k' }]),
+  );
+  const moreModels = dialects.map((dialect) => ({
+    id: `scripted-${dialect}`,
+    pricing: { prompt: '0', completion: '0' },
+    providers: [{ providerId: `scripted-${dialect}`, externalId: 'any' }],
+  }));
   const mappings = models.filter(({ id }) => id === 'anthropic' || id === 'gemini').flatMap((model) => model.providers);
   const pair = { id: 'pair', pricing: { prompt: '0', completion: '0' }, providers: mappings };
-  gateway = await start({ providers: { ...providers, ...moreProviders }, models: [...models, pair, ...moreModels], routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, plugins: shippedPlugins.filter((name) => name !== 'route/health') });
+  gateway = await start({
+    providers: { ...providers, ...moreProviders },
+    models: [...models, pair, ...moreModels],
+    routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
+    plugins: shippedPlugins.filter((name) => name !== 'route/health'),
+  });
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 
@@ -50,16 +65,22 @@ afterAll(async () => {
   await scripted.close();
 });
 
-const saying = (model: string, content: string): OpenAI.ChatCompletionCreateParamsNonStreaming => ({ model, messages: [{ role: 'user', content }] });
+const saying = (model: string, content: string): OpenAI.ChatCompletionCreateParamsNonStreaming => ({
+  model,
+  messages: [{ role: 'user', content }],
+});
 
 /** The error of a plain answer. */
-const whole = async (model: string, content: string): Promise<unknown> => await client.chat.completions.create(saying(model, content)).catch((error: unknown) => error);
+const whole = async (model: string, content: string): Promise<unknown> =>
+  await client.chat.completions.create(saying(model, content)).catch((error: unknown) => error);
 
 /** The error of a streamed answer, and the text before it. */
 async function streamed(model: string, content: string, by = client): Promise<{ words: string; error: unknown }> {
   let words = '';
   try {
-    for await (const { choices } of await by.chat.completions.create({ ...saying(model, content), stream: true })) words += choices[0]?.delta.content ?? '';
+    for await (const { choices } of await by.chat.completions.create({ ...saying(model, content), stream: true })) {
+      words += choices[0]?.delta.content ?? '';
+    }
     return { words, error: null };
   } catch (error) {
     return { words, error };
@@ -107,7 +128,9 @@ describe.each(protocols)('over %s', (model) => {
 
   test('a stream that breaks in the middle ends in one error event', async () => {
     const body = JSON.stringify({ ...saying(model, 'Count, and break off.'), stream: true });
-    const { events, done } = await readEvents(await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }));
+    const { events, done } = await readEvents(
+      await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
+    );
     expect(events.filter(({ error }) => error !== undefined)).toEqual([events.at(-1)]);
     expect(done).toBe(false);
   });
@@ -136,12 +159,23 @@ const told = (type: string, data: object): string => `event: ${type}\ndata: ${JS
 
 // aimock has malformed JSON only as a whole body, so the test scripts it for a stream
 describe('malformed JSON in the middle of a stream', () => {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'claude-sonnet-4-5', stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [],
+    model: 'claude-sonnet-4-5',
+    stop_reason: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+  };
 
   const begun: [dialect: string, events: string[]][] = [
     ['openai-chat', [event({ role: 'assistant', content: 'One' })]],
     ['openai-responses', [told('response.output_text.delta', { item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'One' })]],
-    ['anthropic', [told('message_start', { message }), told('content_block_start', { index: 0, content_block: { type: 'text', text: 'One' } })]],
+    [
+      'anthropic',
+      [told('message_start', { message }), told('content_block_start', { index: 0, content_block: { type: 'text', text: 'One' } })],
+    ],
     ['gemini', [`data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'One' }] } }] })}\n\n`]],
   ];
 

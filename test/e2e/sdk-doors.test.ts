@@ -1,6 +1,6 @@
 /**
- * A tool loop of twenty turns whose client changes the provider and the endpoint after every five, with the SDK of each endpoint. The providers
- * refuse state that they did not issue (test/_kit/strict-vendors.ts).
+ * A tool loop of twenty turns whose client changes the provider and the endpoint after every five, with the
+ * SDK of each endpoint. The providers refuse state that they did not issue (test/_kit/strict-vendors.ts).
  */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -41,7 +41,8 @@ function askAt({ url }: Running): void {
   anthropic = new Anthropic({ baseURL: url, apiKey: 'none', maxRetries: 0 });
 }
 
-const readsOn: Script = ({ results }) => (results.at(-1)?.includes('enough') === true ? null : { name: 'look', input: { page: results.length } });
+const readsOn: Script = ({ results }) =>
+  results.at(-1)?.includes('enough') === true ? null : { name: 'look', input: { page: results.length } };
 
 const models: Readonly<Record<Vendor, { readonly dialect: string; readonly mapping: object }>> = {
   claude: { dialect: 'anthropic', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
@@ -54,11 +55,19 @@ beforeAll(async () => {
   const names = Object.keys(models) as Vendor[];
   for (const name of names) vendors[name] = await startStrictVendor(name, readsOn);
   const config = {
-    providers: Object.fromEntries(names.map((name) => [name, { dialect: models[name].dialect, base_url: vendors[name].url, api_key: 'k' }])),
-    models: names.map((name) => ({ id: name, free: true, providers: [{ providerId: name, streaming: true, tools: true, parallelToolCalls: true, cancellation: true, ...models[name].mapping }] })),
+    providers: Object.fromEntries(
+      names.map((name) => [name, { dialect: models[name].dialect, base_url: vendors[name].url, api_key: 'k' }]),
+    ),
+    models: names.map((name) => ({
+      id: name,
+      free: true,
+      providers: [{ providerId: name, streaming: true, tools: true, parallelToolCalls: true, cancellation: true, ...models[name].mapping }],
+    })),
     routing: { default: { retry: { same_target: 0 } } },
   };
-  for (const plugins of [shippedPlugins, shippedPlugins.filter((name) => name !== 'normalise/continuity')]) gateways.push(await start({ ...config, plugins }));
+  for (const plugins of [shippedPlugins, shippedPlugins.filter((name) => name !== 'normalise/continuity')]) {
+    gateways.push(await start({ ...config, plugins }));
+  }
 });
 
 beforeEach(() => {
@@ -84,50 +93,139 @@ const asksBy: Readonly<Record<Door, (asking: Asking) => Promise<Answer>>> = {
       if ('user' in turn) return [{ role: 'user', content: turn.user }];
       const { thoughts, call, result } = turn;
       const own = thoughts.find(({ door }) => door === 'chat')?.raw;
-      const details = thoughts.map(({ text, opaque }) => (text === '' ? { type: 'reasoning.encrypted', data: opaque } : { type: 'reasoning.text', text, ...(opaque !== null && { signature: opaque }) }));
-      const said = { role: 'assistant', content: null, tool_calls: [{ id: call!.id, type: 'function', function: { name: 'look', arguments: call!.arguments } }] };
-      return [{ ...said, ...(own ?? (details.length > 0 && { reasoning_details: details })) }, { role: 'tool', tool_call_id: call!.id, content: result }];
+      const details = thoughts.map(({ text, opaque }) =>
+        text === ''
+          ? { type: 'reasoning.encrypted', data: opaque }
+          : { type: 'reasoning.text', text, ...(opaque !== null && { signature: opaque }) },
+      );
+      const said = {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: call!.id, type: 'function', function: { name: 'look', arguments: call!.arguments } }],
+      };
+      return [
+        { ...said, ...(own ?? (details.length > 0 && { reasoning_details: details })) },
+        { role: 'tool', tool_call_id: call!.id, content: result },
+      ];
     });
-    const params = { model, messages, tools: [{ type: 'function' as const, function: { name: 'look', parameters } }], reasoning_effort: 'low' as const };
-    const completion = isStream ? await openai.chat.completions.stream({ ...params, stream: true }).finalChatCompletion() : await openai.chat.completions.create(params);
-    const { content, tool_calls: calls, reasoning, reasoning_content, reasoning_details: details = [] } = completion.choices[0]!.message as any;
-    const raw = { ...(reasoning !== undefined && { reasoning, reasoning_content }), ...(details.length > 0 && { reasoning_details: details }) };
-    const thoughts = details.length === 0 && reasoning !== undefined ? [{ text: reasoning, opaque: null }] : details.map(({ text, summary, signature, data }: any) => ({ text: text ?? summary?.join('\n\n') ?? '', opaque: signature ?? data ?? null }));
-    return { text: content ?? '', call: calls?.[0] === undefined ? null : { id: calls[0].id, arguments: calls[0].function.arguments }, thoughts: thoughts.map((thought: object) => ({ ...thought, door: 'chat', raw })) };
+    const params = {
+      model,
+      messages,
+      tools: [{ type: 'function' as const, function: { name: 'look', parameters } }],
+      reasoning_effort: 'low' as const,
+    };
+    const completion = isStream
+      ? await openai.chat.completions.stream({ ...params, stream: true }).finalChatCompletion()
+      : await openai.chat.completions.create(params);
+    const {
+      content,
+      tool_calls: calls,
+      reasoning,
+      reasoning_content,
+      reasoning_details: details = [],
+    } = completion.choices[0]!.message as any;
+    const raw = {
+      ...(reasoning !== undefined && { reasoning, reasoning_content }),
+      ...(details.length > 0 && { reasoning_details: details }),
+    };
+    const thoughts =
+      details.length === 0 && reasoning !== undefined
+        ? [{ text: reasoning, opaque: null }]
+        : details.map(({ text, summary, signature, data }: any) => ({
+            text: text ?? summary?.join('\n\n') ?? '',
+            opaque: signature ?? data ?? null,
+          }));
+    return {
+      text: content ?? '',
+      call: calls?.[0] === undefined ? null : { id: calls[0].id, arguments: calls[0].function.arguments },
+      thoughts: thoughts.map((thought: object) => ({ ...thought, door: 'chat', raw })),
+    };
   },
 
   async messages({ model, turns, isStream }) {
     const messages = turns.map((turn, at): any[] => {
       if ('user' in turn) return [{ role: 'user', content: [{ type: 'text', text: turn.user }] }];
       const { thoughts, call, result } = turn;
-      const blocks = thoughts.map(({ text, opaque, door, raw }) => (door === 'messages' ? raw : text === '' ? { type: 'redacted_thinking', data: opaque } : { type: 'thinking', thinking: text, signature: opaque ?? '' }));
+      const blocks = thoughts.map(({ text, opaque, door, raw }) =>
+        door === 'messages'
+          ? raw
+          : text === ''
+            ? { type: 'redacted_thinking', data: opaque }
+            : { type: 'thinking', thinking: text, signature: opaque ?? '' },
+      );
       const next = turns[at + 1];
       const word = next !== undefined && 'user' in next ? [{ type: 'text', text: next.user }] : [];
-      return [{ role: 'assistant', content: [...blocks, { type: 'tool_use', id: call!.id, name: 'look', input: JSON.parse(call!.arguments) }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: call!.id, content: result }, ...word] }];
+      return [
+        { role: 'assistant', content: [...blocks, { type: 'tool_use', id: call!.id, name: 'look', input: JSON.parse(call!.arguments) }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: call!.id, content: result }, ...word] },
+      ];
     });
     // a text after a result is in the message of the result
     const whole = messages.flatMap((some, at) => (at > 0 && 'user' in turns[at]! ? [] : some));
-    const params: Anthropic.MessageCreateParamsNonStreaming = { model, messages: whole, max_tokens: 4096, thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, tools: [{ name: 'look', input_schema: parameters }] };
+    const params: Anthropic.MessageCreateParamsNonStreaming = {
+      model,
+      messages: whole,
+      max_tokens: 4096,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+      tools: [{ name: 'look', input_schema: parameters }],
+    };
     const { content } = isStream ? await anthropic.messages.stream(params).finalMessage() : await anthropic.messages.create(params);
     const use = content.find((block) => block.type === 'tool_use');
     const thoughts = content.flatMap((block): Thought[] => {
       if (block.type === 'thinking') return [{ text: block.thinking, opaque: block.signature, door: 'messages', raw: block }];
       return block.type === 'redacted_thinking' ? [{ text: '', opaque: block.data, door: 'messages', raw: block }] : [];
     });
-    return { thoughts, call: use === undefined ? null : { id: use.id, arguments: JSON.stringify(use.input) }, text: content.map((block) => (block.type === 'text' ? block.text : '')).join('') };
+    return {
+      thoughts,
+      call: use === undefined ? null : { id: use.id, arguments: JSON.stringify(use.input) },
+      text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    };
   },
 
   async responses({ model, turns, isStream }) {
     const input = turns.flatMap((turn): any[] => {
       if ('user' in turn) return [{ role: 'user', content: turn.user }];
       const { thoughts, call, result } = turn;
-      const items = thoughts.map(({ text, opaque, door, raw }) => (door === 'responses' ? raw : { type: 'reasoning', summary: text === '' ? [] : [{ type: 'summary_text', text }], ...(opaque !== null && { encrypted_content: opaque }) }));
-      return [...items, { type: 'function_call', call_id: call!.id, name: 'look', arguments: call!.arguments }, { type: 'function_call_output', call_id: call!.id, output: result }];
+      const items = thoughts.map(({ text, opaque, door, raw }) =>
+        door === 'responses'
+          ? raw
+          : {
+              type: 'reasoning',
+              summary: text === '' ? [] : [{ type: 'summary_text', text }],
+              ...(opaque !== null && { encrypted_content: opaque }),
+            },
+      );
+      return [
+        ...items,
+        { type: 'function_call', call_id: call!.id, name: 'look', arguments: call!.arguments },
+        { type: 'function_call_output', call_id: call!.id, output: result },
+      ];
     });
-    const params = { model, input, store: false, include: ['reasoning.encrypted_content' as const], reasoning: { effort: 'low' as const }, tools: [{ type: 'function' as const, name: 'look', parameters, strict: false }] };
-    const { output, output_text: text }: OpenAI.Responses.Response = isStream ? await openai.responses.stream({ ...params, stream: true }).finalResponse() : await openai.responses.create(params);
+    const params = {
+      model,
+      input,
+      store: false,
+      include: ['reasoning.encrypted_content' as const],
+      reasoning: { effort: 'low' as const },
+      tools: [{ type: 'function' as const, name: 'look', parameters, strict: false }],
+    };
+    const { output, output_text: text }: OpenAI.Responses.Response = isStream
+      ? await openai.responses.stream({ ...params, stream: true }).finalResponse()
+      : await openai.responses.create(params);
     const call = output.find((item) => item.type === 'function_call');
-    const thoughts = output.flatMap((item): Thought[] => (item.type === 'reasoning' ? [{ text: item.summary.map((part) => part.text).join('\n\n'), opaque: item.encrypted_content ?? null, door: 'responses', raw: item }] : []));
+    const thoughts = output.flatMap((item): Thought[] =>
+      item.type === 'reasoning'
+        ? [
+            {
+              text: item.summary.map((part) => part.text).join('\n\n'),
+              opaque: item.encrypted_content ?? null,
+              door: 'responses',
+              raw: item,
+            },
+          ]
+        : [],
+    );
     return { thoughts, call: call === undefined ? null : { id: call.call_id, arguments: call.arguments }, text };
   },
 };
@@ -148,13 +246,48 @@ async function walk(legs: readonly Leg[], words: boolean): Promise<string> {
 }
 
 const walks: readonly (readonly Leg[])[] = [
-  [['chat', 'claude'], ['messages', 'openai'], ['responses', 'gemini'], ['messages', 'claude']],
-  [['messages', 'openai'], ['responses', 'claude'], ['chat', 'gemini'], ['chat', 'openai']],
-  [['responses', 'gemini'], ['chat', 'openai'], ['messages', 'deepseek'], ['messages', 'gemini']],
-  [['messages', 'deepseek'], ['chat', 'claude'], ['responses', 'openai'], ['responses', 'deepseek']],
-  [['messages', 'claude'], ['chat', 'deepseek'], ['messages', 'gemini'], ['responses', 'claude']],
-  [['responses', 'openai'], ['messages', 'gemini'], ['chat', 'claude'], ['messages', 'openai']],
-  [['chat', 'gemini'], ['responses', 'deepseek'], ['messages', 'claude'], ['responses', 'gemini']],
+  [
+    ['chat', 'claude'],
+    ['messages', 'openai'],
+    ['responses', 'gemini'],
+    ['messages', 'claude'],
+  ],
+  [
+    ['messages', 'openai'],
+    ['responses', 'claude'],
+    ['chat', 'gemini'],
+    ['chat', 'openai'],
+  ],
+  [
+    ['responses', 'gemini'],
+    ['chat', 'openai'],
+    ['messages', 'deepseek'],
+    ['messages', 'gemini'],
+  ],
+  [
+    ['messages', 'deepseek'],
+    ['chat', 'claude'],
+    ['responses', 'openai'],
+    ['responses', 'deepseek'],
+  ],
+  [
+    ['messages', 'claude'],
+    ['chat', 'deepseek'],
+    ['messages', 'gemini'],
+    ['responses', 'claude'],
+  ],
+  [
+    ['responses', 'openai'],
+    ['messages', 'gemini'],
+    ['chat', 'claude'],
+    ['messages', 'openai'],
+  ],
+  [
+    ['chat', 'gemini'],
+    ['responses', 'deepseek'],
+    ['messages', 'claude'],
+    ['responses', 'gemini'],
+  ],
 ];
 
 const named = (legs: readonly Leg[]): string => legs.map(([door, vendor]) => `${vendor} by ${door}`).join(', ');
@@ -167,17 +300,21 @@ describe.each([
 ] as const)('twenty turns with tools, %s', (_, at, words) => {
   beforeAll(() => askAt(gateways[at]!));
 
-  test.each(walks.filter((legs) => at === 0 || legs[0]![0] !== 'chat').map((legs) => [named(legs), legs] as const))('%s: no provider refuses a turn, and the first one gets its reasoning back at the end', async (__, legs) => {
-    const [, vendor] = legs[0]!;
-    const { asked, statesIn } = vendors[vendor];
-    const before = vendors[vendor].issued.length;
-    expect(await walk(legs, words)).toBe('Done.');
-    expect(Object.values(vendors).flatMap((one) => one.refused)).toEqual([]);
-    const own = vendors[vendor].issued.slice(before);
-    // wire: Claude thinks with a budget only where the turn began with thinking of its own, and a result with words beside it goes on with the turn before (Anthropic: Extended thinking)
-    const thinksAgain = !(words && vendor === 'claude');
-    expect(own.length).toBe(thinksAgain ? 10 : 5);
-    // the reasoning of the last answer has not been sent yet
-    expect(statesIn(asked.at(-1)!.text)).toEqual(thinksAgain ? own.slice(0, 9) : own);
-  });
+  test.each(walks.filter((legs) => at === 0 || legs[0]![0] !== 'chat').map((legs) => [named(legs), legs] as const))(
+    '%s: no provider refuses a turn, and the first one gets its reasoning back at the end',
+    async (__, legs) => {
+      const [, vendor] = legs[0]!;
+      const { asked, statesIn } = vendors[vendor];
+      const before = vendors[vendor].issued.length;
+      expect(await walk(legs, words)).toBe('Done.');
+      expect(Object.values(vendors).flatMap((one) => one.refused)).toEqual([]);
+      const own = vendors[vendor].issued.slice(before);
+      // wire: Claude thinks with a budget only where the turn began with thinking of its own, and
+      // a result with words beside it goes on with the turn before (Anthropic: Extended thinking)
+      const thinksAgain = !(words && vendor === 'claude');
+      expect(own.length).toBe(thinksAgain ? 10 : 5);
+      // the reasoning of the last answer has not been sent yet
+      expect(statesIn(asked.at(-1)!.text)).toEqual(thinksAgain ? own.slice(0, 9) : own);
+    },
+  );
 });

@@ -1,4 +1,7 @@
-/** Clients for retrieval request embeddings from the started executable: the `openai` package, the AI SDK with `openai()`, and LangChain. The provider is `@copilotkit/aimock`. */
+/**
+ * Clients for retrieval request embeddings from the started executable: the `openai`
+ * package, the AI SDK with `openai()`, and LangChain. The provider is `@copilotkit/aimock`.
+ */
 import { createOpenAI } from '@ai-sdk/openai';
 import { OpenAIEmbeddings } from '@langchain/openai';
 import { embed, embedMany } from 'ai';
@@ -15,7 +18,10 @@ let client: OpenAI;
 
 const model = 'vectors';
 // 32-bit floats represent these numbers exactly
-const [cat, dog] = [[0.5, -0.25, 0.125], [1, 0, -0.5]];
+const [cat, dog] = [
+  [0.5, -0.25, 0.125],
+  [1, 0, -0.5],
+];
 
 beforeAll(async () => {
   aimock = await startAimock();
@@ -23,7 +29,12 @@ beforeAll(async () => {
   gateway = await start({
     providers: { openai: { base_url: `${aimock.url}/v1`, api_key: 'key-for-openai' } },
     models: [
-      { id: model, architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.00000002', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'text-embedding-3-small', streaming: false }] },
+      {
+        id: model,
+        architecture: { output_modalities: ['embeddings'] },
+        pricing: { prompt: '0.00000002', completion: '0' },
+        providers: [{ providerId: 'openai', externalId: 'text-embedding-3-small', streaming: false }],
+      },
       { id: 'words', free: true, providers: [{ providerId: 'openai', externalId: 'gpt-5.1' }] },
     ],
   });

@@ -14,14 +14,28 @@ let aimock: Aimock;
 let gateway: Running;
 
 const question = new HumanMessage('What is the weather in Rome?');
-const weather = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
+const weather = {
+  type: 'function' as const,
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+};
 
 beforeAll(async () => {
   aimock = await startAimock();
   plainAnswers(aimock.mock)
-    .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 6, latency: 2 })
+    .onMessage(
+      'Break off.',
+      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
+      { truncateAfterChunks: 6, latency: 2 },
+    )
     .on({ userMessage: question.text, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question.text }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome' });
+    .on(
+      { userMessage: question.text },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+      },
+    );
   gateway = await start(protocolConfig(aimock.url, protocols));
 });
 
@@ -32,7 +46,14 @@ afterAll(async () => {
   await aimock.close();
 });
 
-const chat = (model: string): ChatOpenAI => new ChatOpenAI({ model, apiKey: 'none', maxRetries: 0, modelKwargs: { reasoning_effort: 'medium' }, configuration: { baseURL: `${gateway.url}/v1` } });
+const chat = (model: string): ChatOpenAI =>
+  new ChatOpenAI({
+    model,
+    apiKey: 'none',
+    maxRetries: 0,
+    modelKwargs: { reasoning_effort: 'medium' },
+    configuration: { baseURL: `${gateway.url}/v1` },
+  });
 
 /** The chunks, and their sum. */
 async function gathered(stream: AsyncIterable<AIMessageChunk>): Promise<{ chunks: AIMessageChunk[]; sum: AIMessageChunk }> {
@@ -68,8 +89,16 @@ describe.each(protocols)('over %s', (model) => {
   });
 
   test('withStructuredOutput gives an object of the schema', async () => {
-    const schema = { title: 'person', type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false };
-    const reply = await chat(model).withStructuredOutput(schema, { name: 'person', method: 'jsonSchema', strict: true }).invoke('Describe a person.');
+    const schema = {
+      title: 'person',
+      type: 'object',
+      properties: { name: { type: 'string' }, age: { type: 'integer' } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    };
+    const reply = await chat(model)
+      .withStructuredOutput(schema, { name: 'person', method: 'jsonSchema', strict: true })
+      .invoke('Describe a person.');
     expect(reply).toEqual({ name: 'Ada', age: 36 });
   });
 
@@ -120,5 +149,8 @@ const callAndResult: Record<(typeof protocols)[number], (body: any) => [name: st
     const { content } = messages[2].content[0];
     return [messages[1].content.at(-1).name, typeof content === 'string' ? content : content[0].text];
   },
-  gemini: ({ contents }) => [contents[1].parts.at(-1).functionCall.name, Object.values(contents[2].parts[0].functionResponse.response)[0] as string],
+  gemini: ({ contents }) => [
+    contents[1].parts.at(-1).functionCall.name,
+    Object.values(contents[2].parts[0].functionResponse.response)[0] as string,
+  ],
 };

@@ -14,13 +14,24 @@ let gateway: Running;
 let client: OpenAI;
 
 const question = { role: 'user' as const, content: 'What is the weather in Rome?' };
-const weather = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
+const weather = {
+  type: 'function' as const,
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+};
 
 beforeAll(async () => {
   aimock = await startAimock();
   plainAnswers(aimock.mock)
     .on({ userMessage: question.content, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question.content }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome', redactedThinking: ['a-sealed-thought'] });
+    .on(
+      { userMessage: question.content },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+        redactedThinking: ['a-sealed-thought'],
+      },
+    );
   gateway = await start(protocolConfig(aimock.url));
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
@@ -55,7 +66,8 @@ describe.each(protocols)('over %s', (model) => {
 
   test('sends the provider its own key, in the header that the provider reads', async () => {
     await client.chat.completions.create(saying(model, 'Greet me.'));
-    const header = ({ anthropic: 'x-api-key', gemini: 'x-goog-api-key', azure: 'api-key' } as Record<string, string>)[model] ?? 'authorization';
+    const header =
+      ({ anthropic: 'x-api-key', gemini: 'x-goog-api-key', azure: 'api-key' } as Record<string, string>)[model] ?? 'authorization';
     expect(aimock.asked[0]?.headers[header]).toMatch(new RegExp(`^(Bearer )?key-for-${model}$`));
   });
 
@@ -77,7 +89,11 @@ describe.each(protocols)('over %s', (model) => {
 
   test('streams the reasoning before the answer', async () => {
     const order: string[] = [];
-    for await (const { choices } of await client.chat.completions.create({ ...saying(model, 'Think first.'), reasoning_effort: 'medium', stream: true })) {
+    for await (const { choices } of await client.chat.completions.create({
+      ...saying(model, 'Think first.'),
+      reasoning_effort: 'medium',
+      stream: true,
+    })) {
       const { content, reasoning } = (choices[0]?.delta ?? {}) as Message;
       if (reasoning) order.push(`thought ${reasoning}`);
       if (content) order.push(`said ${content}`);
@@ -86,8 +102,16 @@ describe.each(protocols)('over %s', (model) => {
   });
 
   test('returns JSON of the requested schema', async () => {
-    const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false };
-    const reply = await client.chat.completions.parse({ ...saying(model, 'Describe a person.'), response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } } });
+    const schema = {
+      type: 'object',
+      properties: { name: { type: 'string' }, age: { type: 'integer' } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    };
+    const reply = await client.chat.completions.parse({
+      ...saying(model, 'Describe a person.'),
+      response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } },
+    });
     expect(reply.choices[0]?.message.parsed ?? JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({ name: 'Ada', age: 36 });
     expect(JSON.stringify(schemaAskedOf[model](sent()))).toBe(JSON.stringify(schema));
   });
@@ -97,7 +121,8 @@ describe.each(protocols)('over %s', (model) => {
 const thinkingAskedOf: Record<Protocol, (body: any) => boolean> = {
   'openai-chat': ({ reasoning_effort: effort }) => effort === 'medium',
   'openai-responses': ({ reasoning }) => reasoning.effort === 'medium' && reasoning.summary === 'auto',
-  anthropic: ({ thinking, max_tokens: limit }) => thinking.type === 'enabled' && thinking.budget_tokens >= 1024 && thinking.budget_tokens < limit,
+  anthropic: ({ thinking, max_tokens: limit }) =>
+    thinking.type === 'enabled' && thinking.budget_tokens >= 1024 && thinking.budget_tokens < limit,
   gemini: ({ generationConfig: { thinkingConfig } }) => thinkingConfig.thinkingBudget > 0 && thinkingConfig.includeThoughts,
   bedrock: ({ additionalModelRequestFields: { thinking } }) => thinking.type === 'enabled' && thinking.budget_tokens >= 1024,
   azure: ({ reasoning_effort: effort }) => effort === 'medium',
@@ -116,10 +141,16 @@ const schemaAskedOf: Record<Protocol, (body: any) => object> = {
 /** The message that a client sends back for a message that it got. */
 const clients: [what: string, keep: (message: Message) => Message][] = [
   ['keeps fields that it does not know', (message) => message],
-  ['drops fields that it does not know', ({ role, content, refusal, tool_calls: calls }) => ({ role, content, refusal, ...(calls && { tool_calls: calls }) })],
+  [
+    'drops fields that it does not know',
+    ({ role, content, refusal, tool_calls: calls }) => ({ role, content, refusal, ...(calls && { tool_calls: calls }) }),
+  ],
 ];
 
-const ways: [how: string, take: (params: Params) => Promise<Message>][] = [['whole', ask], ['streamed', askStreamed]];
+const ways: [how: string, take: (params: Params) => Promise<Message>][] = [
+  ['whole', ask],
+  ['streamed', askStreamed],
+];
 
 describe.each(ways)('a tool loop of %s answers', (_, take) => {
   describe.each(clients)('with a client that %s', (_what, keep) => {
@@ -143,7 +174,11 @@ describe.each(ways)('a tool loop of %s answers', (_, take) => {
   });
 });
 
-async function loop(model: string, take: (params: Params) => Promise<Message>, keep: (message: Message) => Message): Promise<{ first: Message; last: Message; asked: Tapped[] }> {
+async function loop(
+  model: string,
+  take: (params: Params) => Promise<Message>,
+  keep: (message: Message) => Message,
+): Promise<{ first: Message; last: Message; asked: Tapped[] }> {
   const terms = { model, tools: [weather], reasoning_effort: 'medium' as const };
   const first = await take({ ...terms, messages: [question] });
   const result = { role: 'tool' as const, tool_call_id: first.tool_calls![0]!.id, content: '21 degrees' };
@@ -154,11 +189,20 @@ async function loop(model: string, take: (params: Params) => Promise<Message>, k
 /** The sent id of a call, and the id of its result. Gemini identifies functions by name. */
 const pairSentTo: Record<Protocol, (body: any) => { call: string; result: [string, string] }> = {
   'openai-chat': ({ messages }) => ({ call: messages[1].tool_calls[0].id, result: [messages[2].tool_call_id, messages[2].content] }),
-  'openai-responses': ({ input }) => ({ call: input.find(({ type }: any) => type === 'function_call').call_id, result: [input.at(-1).call_id, input.at(-1).output] }),
-  anthropic: ({ messages }) => ({ call: messages[1].content.at(-1).id, result: [messages[2].content[0].tool_use_id, textOf(messages[2].content[0].content)] }),
+  'openai-responses': ({ input }) => ({
+    call: input.find(({ type }: any) => type === 'function_call').call_id,
+    result: [input.at(-1).call_id, input.at(-1).output],
+  }),
+  anthropic: ({ messages }) => ({
+    call: messages[1].content.at(-1).id,
+    result: [messages[2].content[0].tool_use_id, textOf(messages[2].content[0].content)],
+  }),
   gemini: ({ contents }) => {
     const { functionResponse } = contents[2].parts[0];
-    return { call: contents[1].parts.at(-1).functionCall.name, result: [functionResponse.name, Object.values(functionResponse.response)[0] as string] };
+    return {
+      call: contents[1].parts.at(-1).functionCall.name,
+      result: [functionResponse.name, Object.values(functionResponse.response)[0] as string],
+    };
   },
   bedrock: ({ messages }) => {
     const { toolResult } = messages[2].content[0];
@@ -167,7 +211,8 @@ const pairSentTo: Record<Protocol, (body: any) => { call: string; result: [strin
   azure: ({ messages }) => ({ call: messages[1].tool_calls[0].id, result: [messages[2].tool_call_id, messages[2].content] }),
 };
 
-const textOf = (content: string | { text: string }[]): string => (typeof content === 'string' ? content : content.map(({ text }) => text).join(''));
+const textOf = (content: string | { text: string }[]): string =>
+  typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 
 /** The reasoning that is sent with the second turn, in the provider's form. */
 const thoughtsSentTo: Record<'openai-chat' | 'openai-responses' | 'anthropic', (asked: Tapped | undefined) => unknown> = {
@@ -179,7 +224,12 @@ const thoughtsSentTo: Record<'openai-chat' | 'openai-responses' | 'anthropic', (
 const thoughtsOf = {
   'openai-chat': 'I need to look.',
   'openai-responses': [
-    { type: 'reasoning', id: expect.any(String), summary: [{ type: 'summary_text', text: 'I need to look.' }], encrypted_content: expect.stringMatching(/^YWltb2Nr/) },
+    {
+      type: 'reasoning',
+      id: expect.any(String),
+      summary: [{ type: 'summary_text', text: 'I need to look.' }],
+      encrypted_content: expect.stringMatching(/^YWltb2Nr/),
+    },
     { type: 'function_call', call_id: expect.any(String), name: 'weather', arguments: '{"city":"Rome"}' },
   ],
   anthropic: [

@@ -20,17 +20,33 @@ let gateway: Running;
 let client: OpenAI;
 
 const question = 'What is the weather in Rome?';
-const parameters = { type: 'object' as const, properties: { city: { type: 'string' as const } }, required: ['city' as const], additionalProperties: false as const };
+const parameters = {
+  type: 'object' as const,
+  properties: { city: { type: 'string' as const } },
+  required: ['city' as const],
+  additionalProperties: false as const,
+};
 const weather: OpenAI.Responses.FunctionTool = { type: 'function', name: 'weather', parameters, strict: false };
 
 beforeAll(async () => {
   aimock = await startAimock();
   plainAnswers(aimock.mock)
     .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 8, latency: 2 })
+    .onMessage(
+      'Break off.',
+      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
+      { truncateAfterChunks: 8, latency: 2 },
+    )
     .on({ userMessage: 'And in Oslo?' }, { content: 'It is cold in Oslo.' })
     .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on({ userMessage: question }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome' });
+    .on(
+      { userMessage: question },
+      {
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
+        reasoning: 'I need to look.',
+        reasoningSignature: 'signed-in-rome',
+      },
+    );
   gateway = await start(protocolConfig(aimock.url));
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
   setTracingDisabled(true);
@@ -46,7 +62,10 @@ afterAll(async () => {
 const sent = (): string => JSON.stringify(aimock.asked.at(-1)?.json);
 const plain = async (params: Params): Promise<Response> => await client.responses.create(params);
 const streamed = async (params: Params): Promise<Response> => await client.responses.stream({ ...params, stream: true }).finalResponse();
-const ways = [['plain', plain], ['as a stream', streamed]] as const;
+const ways = [
+  ['plain', plain],
+  ['as a stream', streamed],
+] as const;
 
 describe.each(protocols)('the openai package over %s', (model) => {
   test.each(ways)('gets an answer, %s', async (_, ask) => {
@@ -61,11 +80,25 @@ describe.each(protocols)('the openai package over %s', (model) => {
   });
 
   test.each(ways)('calls a tool and continues with its result, %s', async (_, ask) => {
-    const asked: Params = { model, input: [{ role: 'user', content: question }], tools: [weather], reasoning: { effort: 'low' }, store: false, include: ['reasoning.encrypted_content'] };
+    const asked: Params = {
+      model,
+      input: [{ role: 'user', content: question }],
+      tools: [weather],
+      reasoning: { effort: 'low' },
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    };
     const first = await ask(asked);
     const call = first.output.find((item) => item.type === 'function_call')!;
     expect(call).toMatchObject({ name: 'weather', arguments: '{"city":"Rome"}' });
-    const second = await ask({ ...asked, input: [{ role: 'user', content: question }, ...(first.output as OpenAI.Responses.ResponseInputItem[]), { type: 'function_call_output', call_id: call.call_id, output: '21 degrees' }] });
+    const second = await ask({
+      ...asked,
+      input: [
+        { role: 'user', content: question },
+        ...(first.output as OpenAI.Responses.ResponseInputItem[]),
+        { type: 'function_call_output', call_id: call.call_id, output: '21 degrees' },
+      ],
+    });
     expect(second.output_text).toBe('It is warm in Rome.');
     expect(sent()).toContain('21 degrees');
   });
@@ -73,7 +106,13 @@ describe.each(protocols)('the openai package over %s', (model) => {
   test.each(ways)('continues a kept response, %s', async (_, ask) => {
     const first = await ask({ model, input: question, tools: [weather], reasoning: { effort: 'low' } });
     const call = first.output.find((item) => item.type === 'function_call')!;
-    const second = await ask({ model, previous_response_id: first.id, input: [{ type: 'function_call_output', call_id: call.call_id, output: '21 degrees' }], tools: [weather], reasoning: { effort: 'low' } });
+    const second = await ask({
+      model,
+      previous_response_id: first.id,
+      input: [{ type: 'function_call_output', call_id: call.call_id, output: '21 degrees' }],
+      tools: [weather],
+      reasoning: { effort: 'low' },
+    });
     expect(second.output_text).toBe('It is warm in Rome.');
     expect(sent()).toContain(question);
   });
@@ -82,7 +121,9 @@ describe.each(protocols)('the openai package over %s', (model) => {
 describe('the openai package', () => {
   test('reads every event of a stream, in order', async () => {
     const numbers: number[] = [];
-    for await (const event of await client.responses.create({ model: 'anthropic', input: 'Greet me.', stream: true })) numbers.push(event.sequence_number);
+    for await (const event of await client.responses.create({ model: 'anthropic', input: 'Greet me.', stream: true })) {
+      numbers.push(event.sequence_number);
+    }
     expect(numbers).toEqual(numbers.map((_, at) => at));
   });
 
@@ -91,7 +132,10 @@ describe('the openai package', () => {
     expect((await client.responses.retrieve(id)).output_text).toBe(text);
     await client.responses.delete(id);
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'record_not_found' });
-    await expect(plain({ model: 'gemini', input: 'hi', previous_response_id: id })).rejects.toMatchObject({ status: 400, param: 'previous_response_id' });
+    await expect(plain({ model: 'gemini', input: 'hi', previous_response_id: id })).rejects.toMatchObject({
+      status: 400,
+      param: 'previous_response_id',
+    });
   });
 
   test('throws if a stream breaks, and with the status if it never began', async () => {
@@ -101,11 +145,22 @@ describe('the openai package', () => {
 });
 
 describe('reasoning goes back complete', () => {
-  const state: Partial<Record<Protocol, string>> = { anthropic: '"signature":"signed-in-rome"', 'openai-responses': '"encrypted_content"', 'openai-chat': '"reasoning_content":"I need to look."' };
+  const state: Partial<Record<Protocol, string>> = {
+    anthropic: '"signature":"signed-in-rome"',
+    'openai-responses': '"encrypted_content"',
+    'openai-chat': '"reasoning_content":"I need to look."',
+  };
   test.each(Object.entries(state) as [Protocol, string][])('over %s, and to no other provider', async (model, whole) => {
-    const asked = { input: [{ role: 'user' as const, content: question }], tools: [weather], store: false, include: ['reasoning.encrypted_content' as const] };
+    const asked = {
+      input: [{ role: 'user' as const, content: question }],
+      tools: [weather],
+      store: false,
+      include: ['reasoning.encrypted_content' as const],
+    };
     const { output } = await plain({ ...asked, model, reasoning: { effort: 'low' } });
-    const results = output.flatMap((item) => (item.type === 'function_call' ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: '21 degrees' }] : []));
+    const results = output.flatMap((item) =>
+      item.type === 'function_call' ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: '21 degrees' }] : [],
+    );
     const input = [...asked.input, ...(output as OpenAI.Responses.ResponseInputItem[]), ...results];
     await plain({ ...asked, model, input, reasoning: { effort: 'low' } });
     expect(sent()).toContain(whole);
@@ -116,45 +171,70 @@ describe('reasoning goes back complete', () => {
 });
 
 describe('the AI SDK', () => {
-  const openai = (model: string): ReturnType<ReturnType<typeof createOpenAI>> => createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none' })(model);
-  const tools = { weather: tool({ inputSchema: jsonSchema<{ city: string }>(parameters), execute: async ({ city }) => `21 degrees in ${city}` }) };
+  const openai = (model: string): ReturnType<ReturnType<typeof createOpenAI>> =>
+    createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none' })(model);
+  const tools = {
+    weather: tool({ inputSchema: jsonSchema<{ city: string }>(parameters), execute: async ({ city }) => `21 degrees in ${city}` }),
+  };
   const loop = (model: string) => ({ model: openai(model), prompt: question, tools, stopWhen: isStepCount(3) });
 
-  test.each<Protocol>(['anthropic', 'openai-responses', 'openai-chat'])('runs a tool loop with its defaults, which refer to items, over %s', async (model) => {
-    const { text, steps } = await generateText(loop(model));
-    expect([text, steps.length]).toEqual(['It is warm in Rome.', 2]);
-    expect(await streamText(loop(model)).text).toBe('It is warm in Rome.');
-    expect(sent()).toContain('21 degrees in Rome');
-  });
+  test.each<Protocol>(['anthropic', 'openai-responses', 'openai-chat'])(
+    'runs a tool loop with its defaults, which refer to items, over %s',
+    async (model) => {
+      const { text, steps } = await generateText(loop(model));
+      expect([text, steps.length]).toEqual(['It is warm in Rome.', 2]);
+      expect(await streamText(loop(model)).text).toBe('It is warm in Rome.');
+      expect(sent()).toContain('21 degrees in Rome');
+    },
+  );
 
   test('runs a tool loop without stored responses, and keeps the reasoning', async () => {
-    const { text, warnings } = await generateText({ ...loop('anthropic'), providerOptions: { openai: { store: false, reasoningEffort: 'low', forceReasoning: true } } });
+    const { text, warnings } = await generateText({
+      ...loop('anthropic'),
+      providerOptions: { openai: { store: false, reasoningEffort: 'low', forceReasoning: true } },
+    });
     expect([text, warnings]).toEqual(['It is warm in Rome.', []]);
     expect(sent()).toContain('"signature":"signed-in-rome"');
   });
 
   test('gets an object', async () => {
-    const schema = jsonSchema<{ name: string; age: number }>({ type: 'object', properties: { name: { type: 'string' }, age: { type: 'number' } }, required: ['name', 'age'], additionalProperties: false });
-    expect((await generateText({ model: openai('openai-responses'), prompt: 'Describe a person.', output: Output.object({ schema }) })).output).toEqual({ name: 'Ada', age: 36 });
+    const schema = jsonSchema<{ name: string; age: number }>({
+      type: 'object',
+      properties: { name: { type: 'string' }, age: { type: 'number' } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    });
+    expect(
+      (await generateText({ model: openai('openai-responses'), prompt: 'Describe a person.', output: Output.object({ schema }) })).output,
+    ).toEqual({ name: 'Ada', age: 36 });
   });
 });
 
 describe('the Agents SDK', () => {
   const agentOf = (model: string): Agent => {
-    const look = agentTool({ name: 'weather', description: 'The weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: true }, strict: false, execute: async () => '21 degrees' });
+    const look = agentTool({
+      name: 'weather',
+      description: 'The weather',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: true },
+      strict: false,
+      execute: async () => '21 degrees',
+    });
     return new Agent({ name: 'helper', instructions: 'Be terse.', model: new OpenAIResponsesModel(client, model), tools: [look] });
   };
 
-  test.each<Protocol>(['anthropic', 'gemini'])('runs a tool, plain and streamed, and continues its last response, over %s', async (model) => {
-    const agent = agentOf(model);
-    const result = await run(agent, question);
-    expect(result.finalOutput).toBe('It is warm in Rome.');
-    const stream = await run(agent, question, { stream: true });
-    await stream.completed;
-    expect(stream.finalOutput).toBe('It is warm in Rome.');
-    const { lastResponseId } = result;
-    const next = await run(agent, 'And in Oslo?', { ...(lastResponseId !== undefined && { previousResponseId: lastResponseId }) });
-    expect(next.finalOutput).toBe('It is cold in Oslo.');
-    expect(sent()).toContain(question);
-  });
+  test.each<Protocol>(['anthropic', 'gemini'])(
+    'runs a tool, plain and streamed, and continues its last response, over %s',
+    async (model) => {
+      const agent = agentOf(model);
+      const result = await run(agent, question);
+      expect(result.finalOutput).toBe('It is warm in Rome.');
+      const stream = await run(agent, question, { stream: true });
+      await stream.completed;
+      expect(stream.finalOutput).toBe('It is warm in Rome.');
+      const { lastResponseId } = result;
+      const next = await run(agent, 'And in Oslo?', { ...(lastResponseId !== undefined && { previousResponseId: lastResponseId }) });
+      expect(next.finalOutput).toBe('It is cold in Oslo.');
+      expect(sent()).toContain(question);
+    },
+  );
 });

@@ -54,7 +54,10 @@ afterAll(async () => {
 });
 
 const question = { role: 'user' as const, content: 'What is the weather in Rome and in Oslo?' };
-const weather = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
+const weather = {
+  type: 'function' as const,
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+};
 const cities = ['Rome', 'Oslo'];
 
 /** The reasoning, text and calls of Claude, in this order. */
@@ -84,23 +87,53 @@ const sse = (event: string, data: object): string => `event: ${event}\ndata: ${J
 
 /** A block as the Messages API streams it: an empty block, its deltas, its end. */
 function claudeEvents({ type, ...block }: any, index: number): string[] {
-  const empty = { thinking: { thinking: '', signature: '' }, text: { text: '' }, tool_use: { ...block, input: {} }, redacted_thinking: block }[type as string];
+  const empty = {
+    thinking: { thinking: '', signature: '' },
+    text: { text: '' },
+    tool_use: { ...block, input: {} },
+    redacted_thinking: block,
+  }[type as string];
   const deltas = {
-    thinking: [{ type: 'thinking_delta', thinking: block.thinking }, { type: 'signature_delta', signature: block.signature }],
+    thinking: [
+      { type: 'thinking_delta', thinking: block.thinking },
+      { type: 'signature_delta', signature: block.signature },
+    ],
     text: [{ type: 'text_delta', text: block.text }],
     tool_use: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
     redacted_thinking: [],
   }[type as string] as object[];
-  return [sse('content_block_start', { index, content_block: { type, ...empty } }), ...deltas.map((delta) => sse('content_block_delta', { index, delta })), sse('content_block_stop', { index })];
+  return [
+    sse('content_block_start', { index, content_block: { type, ...empty } }),
+    ...deltas.map((delta) => sse('content_block_delta', { index, delta })),
+    sse('content_block_stop', { index }),
+  ];
 }
 
-const claudeMessage = { id: 'msg_01', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5-20250929', stop_sequence: null, usage: { input_tokens: 20, output_tokens: 30 } };
-const geminiEnvelope = { modelVersion: 'gemini-2.5-pro', responseId: 'r-1', usageMetadata: { promptTokenCount: 20, candidatesTokenCount: 10, thoughtsTokenCount: 20, totalTokenCount: 50 } };
+const claudeMessage = {
+  id: 'msg_01',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-sonnet-4-5-20250929',
+  stop_sequence: null,
+  usage: { input_tokens: 20, output_tokens: 30 },
+};
+const geminiEnvelope = {
+  modelVersion: 'gemini-2.5-pro',
+  responseId: 'r-1',
+  usageMetadata: { promptTokenCount: 20, candidatesTokenCount: 10, thoughtsTokenCount: 20, totalTokenCount: 50 },
+};
 
-const codec = new EventStreamCodec((bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')), (text) => Buffer.from(text));
+const codec = new EventStreamCodec(
+  (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
+  (text) => Buffer.from(text),
+);
 const frame = (event: string, payload: object): Uint8Array =>
   codec.encode({
-    headers: { ':message-type': { type: 'string', value: 'event' }, ':event-type': { type: 'string', value: event }, ':content-type': { type: 'string', value: 'application/json' } },
+    headers: {
+      ':message-type': { type: 'string', value: 'event' },
+      ':event-type': { type: 'string', value: event },
+      ':content-type': { type: 'string', value: 'application/json' },
+    },
     body: Buffer.from(JSON.stringify(payload)),
   });
 
@@ -109,8 +142,12 @@ function awsFrames({ reasoningContent, toolUse }: any, contentBlockIndex: number
   const delta = (part: object): Uint8Array => frame('contentBlockDelta', { contentBlockIndex, delta: part });
   const { text, signature } = reasoningContent?.reasoningText ?? {};
   const frames = [frame('contentBlockStop', { contentBlockIndex })];
-  if (toolUse) frames.unshift(frame('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId: toolUse.toolUseId, name: toolUse.name } } }), delta({ toolUse: { input: JSON.stringify(toolUse.input) } }));
-  else if (signature) frames.unshift(delta({ reasoningContent: { text } }), delta({ reasoningContent: { signature } }));
+  if (toolUse) {
+    frames.unshift(
+      frame('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId: toolUse.toolUseId, name: toolUse.name } } }),
+      delta({ toolUse: { input: JSON.stringify(toolUse.input) } }),
+    );
+  } else if (signature) frames.unshift(delta({ reasoningContent: { text } }), delta({ reasoningContent: { signature } }));
   else frames.unshift(delta({ reasoningContent }));
   return frames;
 }
@@ -130,13 +167,30 @@ const calling: Record<Name, Record<'whole' | 'streamed', Step>> = {
   },
   gemini: {
     whole: answers({ ...geminiEnvelope, candidates: [{ index: 0, content: { role: 'model', parts: geminiParts }, finishReason: 'STOP' }] }),
-    streamed: streams(geminiParts.map((part, at) => `data: ${JSON.stringify({ ...geminiEnvelope, candidates: [{ index: 0, content: { role: 'model', parts: [part] }, ...(at === 2 && { finishReason: 'STOP' }) }] })}\r\n\r\n`)),
+    streamed: streams(
+      geminiParts.map(
+        (part, at) =>
+          `data: ${JSON.stringify({ ...geminiEnvelope, candidates: [{ index: 0, content: { role: 'model', parts: [part] }, ...(at === 2 && { finishReason: 'STOP' }) }] })}\r\n\r\n`,
+      ),
+    ),
   },
   aws: {
-    whole: answers({ output: { message: { role: 'assistant', content: awsBlocks } }, stopReason: 'tool_use', usage: awsUsage, metrics: { latencyMs: 9 } }),
+    whole: answers({
+      output: { message: { role: 'assistant', content: awsBlocks } },
+      stopReason: 'tool_use',
+      usage: awsUsage,
+      metrics: { latencyMs: 9 },
+    }),
     streamed: (response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
-      for (const part of [frame('messageStart', { role: 'assistant' }), ...awsBlocks.flatMap(awsFrames), frame('messageStop', { stopReason: 'tool_use' }), frame('metadata', { usage: awsUsage })]) response.write(part);
+      for (const part of [
+        frame('messageStart', { role: 'assistant' }),
+        ...awsBlocks.flatMap(awsFrames),
+        frame('messageStop', { stopReason: 'tool_use' }),
+        frame('metadata', { usage: awsUsage }),
+      ]) {
+        response.write(part);
+      }
       response.end();
     },
   },
@@ -144,24 +198,46 @@ const calling: Record<Name, Record<'whole' | 'streamed', Step>> = {
 
 const ending: Record<Name, Step> = {
   claude: answers({ ...claudeMessage, content: [{ type: 'text', text: 'Warm and cold.' }], stop_reason: 'end_turn' }),
-  gemini: answers({ ...geminiEnvelope, candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Warm and cold.' }] }, finishReason: 'STOP' }] }),
-  aws: answers({ output: { message: { role: 'assistant', content: [{ text: 'Warm and cold.' }] } }, stopReason: 'end_turn', usage: awsUsage }),
+  gemini: answers({
+    ...geminiEnvelope,
+    candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Warm and cold.' }] }, finishReason: 'STOP' }],
+  }),
+  aws: answers({
+    output: { message: { role: 'assistant', content: [{ text: 'Warm and cold.' }] } },
+    stopReason: 'end_turn',
+    usage: awsUsage,
+  }),
 };
 
-const terms = (model: string, messages: OpenAI.ChatCompletionMessageParam[]): OpenAI.ChatCompletionCreateParamsNonStreaming => ({ model, messages, tools: [weather], reasoning_effort: 'low' });
+const terms = (model: string, messages: OpenAI.ChatCompletionMessageParam[]): OpenAI.ChatCompletionCreateParamsNonStreaming => ({
+  model,
+  messages,
+  tools: [weather],
+  reasoning_effort: 'low',
+});
 
 const take = {
   whole: async (model: string): Promise<Message> => (await client.chat.completions.create(terms(model, [question]))).choices[0]!.message,
-  streamed: async (model: string): Promise<Message> => (await client.chat.completions.stream({ ...terms(model, [question]), stream: true }).finalChatCompletion()).choices[0]!.message,
+  streamed: async (model: string): Promise<Message> =>
+    (await client.chat.completions.stream({ ...terms(model, [question]), stream: true }).finalChatCompletion()).choices[0]!.message,
 };
 
 const keep = {
   keeps: (message: Message): Message => message,
-  drops: ({ role, content, refusal, tool_calls: calls }: Message): Message => ({ role, content, refusal, ...(calls && { tool_calls: calls }) }),
+  drops: ({ role, content, refusal, tool_calls: calls }: Message): Message => ({
+    role,
+    content,
+    refusal,
+    ...(calls && { tool_calls: calls }),
+  }),
 };
 
 const answered = async (model: string, first: Message): Promise<string | null> => {
-  const results = first.tool_calls!.map(({ id }, at) => ({ role: 'tool' as const, tool_call_id: id, content: `the weather of ${cities[at]}` }));
+  const results = first.tool_calls!.map(({ id }, at) => ({
+    role: 'tool' as const,
+    tool_call_id: id,
+    content: `the weather of ${cities[at]}`,
+  }));
   const reply = await client.chat.completions.create(terms(model, [question, first, ...results]));
   return reply.choices[0]!.message.content;
 };
@@ -174,7 +250,9 @@ const sentBack: Record<Name, () => unknown> = {
 };
 
 /** wire: a thought of Gemini's that is not signed is no state, and stays behind; a call may be given an id. */
-const geminiCalls = geminiParts.flatMap(({ functionCall, ...signature }) => (functionCall ? [{ functionCall: { id: expect.any(String), ...functionCall }, ...signature }] : []));
+const geminiCalls = geminiParts.flatMap(({ functionCall, ...signature }) =>
+  functionCall ? [{ functionCall: { id: expect.any(String), ...functionCall }, ...signature }] : [],
+);
 const whole: Record<Name, readonly object[]> = { claude: claudeBlocks, gemini: geminiCalls, aws: awsBlocks };
 
 describe.each(['claude', 'gemini', 'aws'] as const)('the reasoning of %s', (name) => {
@@ -182,7 +260,10 @@ describe.each(['claude', 'gemini', 'aws'] as const)('the reasoning of %s', (name
     test.each(['keeps', 'drops'] as const)('goes back byte for byte and at its places, from a client that %s it', async (does) => {
       upstreams[name].script(calling[name][form], ending[name]);
       const first = await take[form](name);
-      expect(first.tool_calls?.map((call) => call.type === 'function' && call.function.arguments)).toEqual(['{"city":"Rome"}', '{"city":"Oslo"}']);
+      expect(first.tool_calls?.map((call) => call.type === 'function' && call.function.arguments)).toEqual([
+        '{"city":"Rome"}',
+        '{"city":"Oslo"}',
+      ]);
       expect(await answered(name, keep[does](first))).toBe('Warm and cold.');
       expect(sentBack[name]()).toEqual(whole[name]);
     });
@@ -193,7 +274,9 @@ test('requests to AWS are signed, and the secret is not sent', async () => {
   upstreams.aws.script(ending.aws);
   await take.whole('aws');
   const { headers, text } = upstreams.aws.asked[0]!;
-  expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=[^,]*host[^,]*, Signature=[\da-f]{64}$/);
+  expect(headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=[^,]*host[^,]*, Signature=[\da-f]{64}$/,
+  );
   expect(JSON.stringify(headers) + text).not.toContain('aws-secret');
 });
 
@@ -207,7 +290,11 @@ describe('a provider that fails between the turns', () => {
     expect(await answered('claude-then-gemini', await take.whole('claude-then-gemini'))).toBe('Warm and cold.');
     const { text, json } = upstreams.gemini.asked[0]!;
     expect(json['contents'].map(({ role }: { role: string }) => role)).toEqual(['user', 'model', 'user']);
-    expect(json['contents'][1].parts).toMatchObject([{ text: 'Let me look.' }, { functionCall: { args: { city: 'Rome' } } }, { functionCall: { args: { city: 'Oslo' } } }]);
+    expect(json['contents'][1].parts).toMatchObject([
+      { text: 'Let me look.' },
+      { functionCall: { args: { city: 'Rome' } } },
+      { functionCall: { args: { city: 'Oslo' } } },
+    ]);
     expect(text).not.toMatch(/EqQBCgIYAhIk|EmwKAhgBEgyD|Two cities/);
   });
 

@@ -17,7 +17,12 @@ const mock = {
   models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 };
 
-const ask = (url: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) });
+const ask = (url: string): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+  });
 
 describe.concurrent('a gateway', () => {
   test('keeps serving when the reader of its output has ended', async ({ expect }) => {
@@ -46,8 +51,13 @@ describe.concurrent('a gateway', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-npm-'));
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(mock));
-    const child = spawn(command, [...words, '--config', file, '--port', '0'], { cwd: root, env: { ...process.env, ...env }, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
-    const killAll = (): void => void (process.kill(-(child.pid as number), 'SIGKILL'));
+    const child = spawn(command, [...words, '--config', file, '--port', '0'], {
+      cwd: root,
+      env: { ...process.env, ...env },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const killAll = (): void => void process.kill(-(child.pid as number), 'SIGKILL');
     const hasEnded = closeAtEndOfFile({ close: killAll });
     let output = '';
     child.stdout.on('data', (bytes) => (output += bytes));
@@ -58,7 +68,14 @@ describe.concurrent('a gateway', () => {
     // only the end of all processes of the group closes the pipe
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGTERM');
-    await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed')).toBe('closed');
+    await expect
+      .poll(() =>
+        ask(url).then(
+          ({ status }) => status,
+          () => 'closed',
+        ),
+      )
+      .toBe('closed');
     await closed;
     hasEnded();
     rmSync(folder, { recursive: true });
@@ -67,13 +84,18 @@ describe.concurrent('a gateway', () => {
 
 test.runIf(existsSync('/dev/full'))('a command whose output has no space left on the disk says so', () => {
   const full = openSync('/dev/full', 'w');
-  const { status, stderr } = spawnSync(process.execPath, ['core/main.ts', 'models'], { cwd: root, encoding: 'utf8', stdio: ['ignore', full, 'pipe'] });
+  const { status, stderr } = spawnSync(process.execPath, ['core/main.ts', 'models'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', full, 'pipe'],
+  });
   closeSync(full);
   expect([status, stderr]).toEqual([70, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
 });
 
 test('npm run gateway without words prints the help, and words with spaces are passed on', () => {
-  const gateway = (...words: readonly string[]): string => execFileSync('npm', ['run', '--silent', 'gateway', ...words], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const gateway = (...words: readonly string[]): string =>
+    execFileSync('npm', ['run', '--silent', 'gateway', ...words], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   expect(gateway()).toContain('gateway start');
   expect(gateway('--', 'keys', 'create', '--name', 'two words')).toContain('name: "two words"');
 });

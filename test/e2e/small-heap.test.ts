@@ -37,7 +37,11 @@ test('a heap of 64 MB is not filled by bodies, with the default limits', async (
   const gateway = await start(oneUpstream(up.url), { NODE_OPTIONS: '--max-old-space-size=64' });
   const bodyWith = (content: string): Buffer => Buffer.from(JSON.stringify({ model: 'plain', messages: [{ role: 'user', content }] }));
   const statusOf = async (body: Buffer): Promise<number> => {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     await response.text();
     return response.status;
   };

@@ -26,11 +26,15 @@ let gateway: Running;
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-stray-'));
   writeFileSync(join(folder, 'stray.mjs'), code);
-  gateway = await start({
-    providers: { mock: { dialect: 'mock' } },
-    models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
-    plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './stray.mjs'],
-  }, {}, { folder });
+  gateway = await start(
+    {
+      providers: { mock: { dialect: 'mock' } },
+      models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+      plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './stray.mjs'],
+    },
+    {},
+    { folder },
+  );
 });
 
 afterAll(async () => {
@@ -38,7 +42,11 @@ afterAll(async () => {
 });
 
 const ask = (user: string): Promise<Response> =>
-  fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', user, messages: [{ role: 'user', content: 'hi' }] }) });
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', user, messages: [{ role: 'user', content: 'hi' }] }),
+  });
 
 test.each([
   ['timer', 'a plugin threw an error that nobody catches; the gateway goes on', 'thrown in a timer'],
@@ -48,6 +56,10 @@ test.each([
   expect((await ask(user)).status).toBe(200);
   while (!gateway.output().stderr.includes(words)) await pause(10);
   expect((await ask('nobody')).status).toBe(200);
-  const line = gateway.output().stderr.split('\n').find((text) => text.includes(words)) ?? '';
+  const line =
+    gateway
+      .output()
+      .stderr.split('\n')
+      .find((text) => text.includes(words)) ?? '';
   expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: message, plugin: 'mine/stray' });
 });

@@ -15,10 +15,24 @@ afterEach(async () => {
 });
 
 // cost: each command reads the config, and all plugins in it
-const plugins = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'route/policy', 'route/keys', 'route/health', 'route/limits', 'stream/upstream', 'stream/mock', 'dialects/openai-chat'];
+const plugins = [
+  'endpoints/chat-completions',
+  'endpoints/logs',
+  'auth/keys',
+  'route/policy',
+  'route/keys',
+  'route/health',
+  'route/limits',
+  'stream/upstream',
+  'stream/mock',
+  'dialects/openai-chat',
+];
 const configOf = (near: string, far = near): object => ({
   plugins,
-  providers: { near: { dialect: 'openai-chat', base_url: near, api_key: ['key-a', 'key-b'] }, far: { dialect: 'openai-chat', base_url: far, api_key: 'key-c' } },
+  providers: {
+    near: { dialect: 'openai-chat', base_url: near, api_key: ['key-a', 'key-b'] },
+    far: { dialect: 'openai-chat', base_url: far, api_key: 'key-c' },
+  },
   models: [{ id: 'plain', free: true, providers: [{ providerId: 'near', externalId: 'plain-1' }, { providerId: 'far' }] }],
   keys: [{ name: 'team', key: 'the-key-of-the-team' }],
   routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
@@ -27,7 +41,10 @@ const configOf = (near: string, far = near): object => ({
 async function limited(): Promise<Running> {
   const near = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '3600' } }));
   const far = await startUpstream(answers(completion('hello')));
-  open.push(() => near.close(), () => far.close());
+  open.push(
+    () => near.close(),
+    () => far.close(),
+  );
   const gateway = await start(configOf(near.url, far.url));
   open.push(() => gateway.stop());
   const headers = { 'content-type': 'application/json', authorization: 'Bearer the-key-of-the-team' };
@@ -47,9 +64,14 @@ describe('with a gateway that serves', () => {
     const listed = await ask('targets');
     expect(listed).toMatch(/near#1\/plain-1 +resting +\d\d:\d\d:\d\d +rate limit +\d+ +\d+\n/);
     expect(listed).toMatch(/3 targets, 2 at rest\n$/);
-    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +far +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
+    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(
+      /1 +far +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/,
+    );
     expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 is available; the next request may ask it\n');
-    expect(JSON.parse(await ask('targets', 'wake', 'near#1/plain-1', '--json'))).toMatchObject({ target: 'near#1/plain-1', state: 'standing' });
+    expect(JSON.parse(await ask('targets', 'wake', 'near#1/plain-1', '--json'))).toMatchObject({
+      target: 'near#1/plain-1',
+      state: 'standing',
+    });
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
   });
 });
@@ -57,10 +79,24 @@ describe('with a gateway that serves', () => {
 test('a target that was outrun is listed as one that is asked last', async () => {
   const [slow, quick] = [await startUpstream(hangs), await startUpstream(answers(completion('hello')))];
   const config = configOf(slow.url, quick.url) as { providers: { near: object } };
-  const gateway = await start({ ...config, keys: [], providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
-  open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
+  const gateway = await start({
+    ...config,
+    keys: [],
+    providers: {
+      ...config.providers,
+      near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } },
+    },
+    routing: { default: { strategy: 'ordered', hedge_ms: 50 } },
+  });
+  open.push(
+    () => slow.close(),
+    () => quick.close(),
+    () => gateway.stop(),
+  );
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
-  await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text();
+  await (
+    await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  ).text();
   const { stdout } = await run(['targets', '--config', gateway.file]);
   expect(stdout).toMatch(/near\/plain-1 +asked last +\d\d:\d\d:\d\d +outrun +\d+ +\d+\n.*far\/plain +standing/);
   expect(stdout).toMatch(/2 targets, none rests, 1 asked last\n$/);
@@ -69,35 +105,65 @@ test('a target that was outrun is listed as one that is asked last', async () =>
 test('a target that one worker saw outrun is listed as one that is asked last, whichever worker is asked', async () => {
   const [slow, quick] = [await startUpstream(hangs), await startUpstream(answers(completion('hello')))];
   const config = configOf(slow.url, quick.url) as { providers: { near: object } };
-  const gateway = await start({ ...config, keys: [], server: { workers: 2 }, providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
-  open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
+  const gateway = await start({
+    ...config,
+    keys: [],
+    server: { workers: 2 },
+    providers: {
+      ...config.providers,
+      near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } },
+    },
+    routing: { default: { strategy: 'ordered', hedge_ms: 50 } },
+  });
+  open.push(
+    () => slow.close(),
+    () => quick.close(),
+    () => gateway.stop(),
+  );
   const chat = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
   expect((await ask(`${gateway.url}/v1/chat/completions`, { body: chat })).status).toBe(200);
   // each request has its own connection, and the workers accept connections in turns
   const seen = async (): Promise<string> => {
-    const { data } = JSON.parse((await ask(`${gateway.url}/api/targets`)).text) as { data: { target: string; state: string; askedLastUntil?: string }[] };
+    const { data } = JSON.parse((await ask(`${gateway.url}/api/targets`)).text) as {
+      data: { target: string; state: string; askedLastUntil?: string }[];
+    };
     return data.map(({ target, state, askedLastUntil = '' }) => `${target} ${state} ${askedLastUntil === '' ? '' : 'last'}`).join(', ');
   };
   // a worker that the machine does not run answers the others late
-  await expect.poll(async () => new Set([await seen(), await seen(), await seen(), await seen(), await seen(), await seen()])).toEqual(new Set(['near/plain-1 standing last, far/plain standing ']));
+  await expect
+    .poll(async () => new Set([await seen(), await seen(), await seen(), await seen(), await seen(), await seen()]))
+    .toEqual(new Set(['near/plain-1 standing last, far/plain standing ']));
 });
 
 test('a single target is counted in the singular', async () => {
-  const gateway = await start({ plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
+  const gateway = await start({
+    plugins,
+    providers: { mock: { dialect: 'mock' } },
+    models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }],
+  });
   open.push(() => gateway.stop());
   expect((await run(['targets', '--config', gateway.file])).stdout).toMatch(/1 target, none rests/);
 });
 
 test('with several gateways of one config a command says which one it asks, and gateway doctor checks each', async () => {
-  const config = { plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] };
+  const config = {
+    plugins,
+    providers: { mock: { dialect: 'mock' } },
+    models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }],
+  };
   const one = await start(config);
   open.push(() => one.stop());
   const other = await start(config, {}, { folder: dirname(one.file) });
   open.push(() => other.stop());
   const [first, second] = [one, other].map(({ url, child }) => `${url} (process ${child.pid})`);
   // the first of the two is that whose process id is first as text
-  const told = [[first, second], [second, first]].map(([asked, left]) => `2 gateways serve with this config. This command asks ${asked}, not ${left}.\n`);
-  for (const command of [['targets'], ['route', '--model', 'mock', 'hi']]) expect(told).toContain((await run([...command, '--config', one.file])).stderr);
+  const told = [
+    [first, second],
+    [second, first],
+  ].map(([asked, left]) => `2 gateways serve with this config. This command asks ${asked}, not ${left}.\n`);
+  for (const command of [['targets'], ['route', '--model', 'mock', 'hi']]) {
+    expect(told).toContain((await run([...command, '--config', one.file])).stderr);
+  }
   const { stdout } = await run(['doctor', '--config', one.file]);
   for (const { url } of [one, other]) expect(stdout).toContain(`a gateway serves at ${url}\n`);
 });
@@ -109,21 +175,42 @@ describe('with a gateway that does not serve', () => {
   test('a route is still explained', async () => {
     const { code, stdout, stderr } = await run(['route', '--model', 'plain', '--key', 'team', '--json', 'hi', '--config', file]);
     expect(code).toBe(0);
-    expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'far/plain', standing: true }]);
+    expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([
+      { target: 'near#1/plain-1', standing: true },
+      { target: 'near#2/plain-1', standing: true },
+      { target: 'far/plain', standing: true },
+    ]);
     expect(stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
   });
 
   test('a route lists the limits of the caller in a table', async () => {
     const limited = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
-    writeFileSync(limited, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), limits: [{ by: 'key', requests_per_minute: 60, budget: { dollars: '20', per: 'day' } }] }));
+    writeFileSync(
+      limited,
+      JSON.stringify({
+        ...configOf('http://127.0.0.1:9/v1'),
+        limits: [{ by: 'key', requests_per_minute: 60, budget: { dollars: '20', per: 'day' } }],
+      }),
+    );
     const { stdout } = await run(['route', '--model', 'plain', '--key', 'team', 'hi', '--config', limited]);
-    expect(stdout).toMatch(/\n\nBY +VALUE +LIMIT +PER +ALLOWED +USED +HELD +REMAINING\nkey +team +requests_per_minute +60 +0 +60\nkey +team +budget +day +20 /);
+    expect(stdout).toMatch(
+      /\n\nBY +VALUE +LIMIT +PER +ALLOWED +USED +HELD +REMAINING\nkey +team +requests_per_minute +60 +0 +60\nkey +team +budget +day +20 /,
+    );
   });
 
   test('a route of a config with budgets does not warn about a missing log', async () => {
     const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
-    writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), plugins: undefined, limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
-    expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
+    writeFileSync(
+      budgets,
+      JSON.stringify({
+        ...configOf('http://127.0.0.1:9/v1'),
+        plugins: undefined,
+        limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }],
+      }),
+    );
+    expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe(
+      'No gateway serves with this config, so the state of its targets is not known.\n',
+    );
   });
 
   test.each([

@@ -29,17 +29,26 @@ const config = (more: object = {}): object => ({
   server: { tls: { cert: './cert.pem', key: './key.pem' }, ...more },
 });
 
-const ask = (url: string, content: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', stream: true, messages: [{ role: 'user', content }] }) });
+const ask = (url: string, content: string): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', stream: true, messages: [{ role: 'user', content }] }),
+  });
 
 /** The certificate of a new connection. */
-const shown = (port: number): Promise<string> => new Promise((resolve, reject) => {
-  const socket = connect({ port, host: '127.0.0.1' }, () => {
-    resolve(socket.getPeerX509Certificate()?.toString() ?? '');
-    socket.destroy();
-  }).on('error', reject);
-});
+const shown = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => {
+      resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+      socket.destroy();
+    }).on('error', reject);
+  });
 
-describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_, more) => {
+describe.each([
+  ['one process', {}],
+  ['workers', { workers: 2 }],
+])('with %s', (_, more) => {
   test('serves HTTPS, answers commands, uses a renewed certificate, and completes requests at its stop', async () => {
     const first = renew();
     const gateway = await start(config(more), {}, { folder });
@@ -50,7 +59,13 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
 
     const stream = await ask(gateway.url, '[[words:60]] [[pace:50]]');
     // a client without TLS
-    await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).resume().end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
+    await new Promise((resolve) =>
+      connectPlain(gateway.port, '127.0.0.1')
+        .on('error', () => {})
+        .once('close', resolve)
+        .resume()
+        .end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+    );
     const second = renew();
     gateway.child.kill('SIGHUP');
     await expect.poll(() => shown(gateway.port)).toBe(second);
@@ -79,14 +94,22 @@ test('logs -f with --port accepts any name in the certificate on this machine, a
   following.child.kill('SIGINT');
   await following.ended;
   // another name of the same address
-  expect(await run(['logs', '--config', gateway.file, '--host', '::ffff:7f00:1', '--port', port])).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('does not answer: self-signed certificate') });
+  expect(await run(['logs', '--config', gateway.file, '--host', '::ffff:7f00:1', '--port', port])).toMatchObject({
+    code: 5,
+    stdout: '',
+    stderr: expect.stringContaining('does not answer: self-signed certificate'),
+  });
   expect(await gateway.stop()).toBe(0);
 });
 
 test('traces have the scheme https', async () => {
   renew();
   const collector = await startCollector();
-  const gateway = await start({ ...config(), plugins: [...plugins, { use: 'log/otel', with: { interval_ms: 100 } }] }, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { folder });
+  const gateway = await start(
+    { ...config(), plugins: [...plugins, { use: 'log/otel', with: { interval_ms: 100 } }] },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    { folder },
+  );
   expect((await ask(gateway.url, 'hello')).status).toBe(200);
   // before the stop, which waits for the collector only for a limited time
   await expect.poll(() => collector.spans()[0]?.attributes['url.scheme']).toBe('https');

@@ -62,7 +62,9 @@ class Stage {
 
   /** The processes that began to build a gateway: the last one of each worker and config. */
   begun(): number[] {
-    return readdirSync(this.folder).filter((name) => name.startsWith('began-')).map((name) => Number(readFileSync(join(this.folder, name), 'utf8')));
+    return readdirSync(this.folder)
+      .filter((name) => name.startsWith('began-'))
+      .map((name) => Number(readFileSync(join(this.folder, name), 'utf8')));
   }
 
   numberOf(pid: number): number {
@@ -97,11 +99,22 @@ async function answersOf(gateway: Running, path: string): Promise<Map<number, st
 const inOrder = (pids: Iterable<number>): number[] => [...pids].sort((a, b) => a - b);
 const serving = async (gateway: Running): Promise<number[]> => inOrder((await answersOf(gateway, '/who')).keys());
 /** The serving processes that are not among these. */
-const othersThan = async (gateway: Running, known: readonly number[]): Promise<number[]> => (await serving(gateway)).filter((pid) => !known.includes(pid));
+const othersThan = async (gateway: Running, known: readonly number[]): Promise<number[]> =>
+  (await serving(gateway)).filter((pid) => !known.includes(pid));
 /** The configs in use. */
-const hashes = async (gateway: Running): Promise<string[]> => [...new Set(Array.from((await answersOf(gateway, '/api/status')).values(), (text) => (JSON.parse(text) as { config: { hash: string } }).config.hash))];
+const hashes = async (gateway: Running): Promise<string[]> => [
+  ...new Set(
+    Array.from(
+      (await answersOf(gateway, '/api/status')).values(),
+      (text) => (JSON.parse(text) as { config: { hash: string } }).config.hash,
+    ),
+  ),
+];
 
-/** The answers of the workers to load balancers. The requests go one after the other, so that each worker is asked: a worker that stops closes its connection after one. */
+/**
+ * The answers of the workers to load balancers. The requests go one after the other,
+ * so that each worker is asked: a worker that stops closes its connection after one.
+ */
 async function readiness({ url }: Running): Promise<string[]> {
   const seen = new Set<string>();
   for (let at = 0; at < 12; at++) seen.add((JSON.parse((await ask(`${url}/health/ready`)).text) as { status: string }).status);
@@ -148,10 +161,20 @@ describe.concurrent('a worker that takes the place of another one', () => {
   // the metrics lack a worker that the machine does not run for a second
   test('gives the others no metrics of a config that is not used yet', { retry: 2 }, async ({ expect }) => {
     const stage = new Stage();
-    const parts = (round: number, labels: readonly string[]) => ({ round, use: [{ use: 'log/metrics', with: { metadata_labels: labels } }] });
+    const parts = (round: number, labels: readonly string[]) => ({
+      round,
+      use: [{ use: 'log/metrics', with: { metadata_labels: labels } }],
+    });
     const gateway = await stage.start(parts(0, []));
-    const answered = async (): Promise<number> => Number(/^gateway_requests_total\{.*outcome="answered".*\} (\d+)$/m.exec((await ask(`${gateway.url}/metrics`, { headers: admin })).text)?.[1]);
-    for (let at = 0; at < 10; at++) await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hello' }] } });
+    const answered = async (): Promise<number> =>
+      Number(
+        /^gateway_requests_total\{.*outcome="answered".*\} (\d+)$/m.exec(
+          (await ask(`${gateway.url}/metrics`, { headers: admin })).text,
+        )?.[1],
+      );
+    for (let at = 0; at < 10; at++) {
+      await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hello' }] } });
+    }
     expect(await answered()).toBe(10);
     stage.put('hold-2-1');
     change(gateway, stage.config(parts(1, ['tenant-id'])));
@@ -239,10 +262,13 @@ describe('in one gateway, a worker that takes the place of another one', () => {
   });
 
   test('makes all workers use a config that one of them refused before', async ({ expect }) => {
-    stage.add('moody', `import { existsSync, readFileSync } from 'node:fs';
+    stage.add(
+      'moody',
+      `import { existsSync, readFileSync } from 'node:fs';
       const bad = import.meta.dirname + '/bad';
       export default { name: 'log/moody', summary: 'refuses in one worker',
-        apply({ hooks }) { hooks.boot.tap(() => { if (existsSync(bad) && readFileSync(bad, 'utf8') === String(process.pid)) throw new Error('not in the mood'); }); } };`);
+        apply({ hooks }) { hooks.boot.tap(() => { if (existsSync(bad) && readFileSync(bad, 'utf8') === String(process.pid)) throw new Error('not in the mood'); }); } };`,
+    );
     const news = newsOf(gateway);
     const [before = ''] = await hashes(gateway);
     const [first = 0, second = 0] = workersOf(gateway);
@@ -255,8 +281,13 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     await expect.poll(() => hashes(gateway)).toEqual([expect.not.stringMatching(before)]);
   });
 
-  test('and that the changed config ends leaves the others serving with the former config, until the file is corrected', async ({ expect }) => {
-    stage.add('deadly', `export default { name: 'log/deadly', summary: 'ends each worker', apply({ hooks }) { hooks.boot.tap(() => process.exit(9)); } };`);
+  test('and that the changed config ends leaves the others serving with the former config, until the file is corrected', async ({
+    expect,
+  }) => {
+    stage.add(
+      'deadly',
+      `export default { name: 'log/deadly', summary: 'ends each worker', apply({ hooks }) { hooks.boot.tap(() => process.exit(9)); } };`,
+    );
     const news = newsOf(gateway);
     const old = workersOf(gateway);
     change(gateway, stage.config({ use: ['./deadly.mjs'] }));
@@ -306,7 +337,9 @@ describe.concurrent('a gateway with workers that gets SIGTERM', () => {
   test('tells every worker, also a worker that has not read for a while', async ({ expect }) => {
     const stage = new Stage();
     // after an answer, or a timeout, the parent has passed on all earlier messages
-    stage.add('flood', `import { existsSync, writeFileSync } from 'node:fs';
+    stage.add(
+      'flood',
+      `import { existsSync, writeFileSync } from 'node:fs';
       export default { name: 'log/flood', summary: 'says much', schema: { type: 'object' },
         apply({ peers }) {
           const flood = async () => {
@@ -322,7 +355,8 @@ describe.concurrent('a gateway with workers that gets SIGTERM', () => {
             void flood();
           }, 20);
           return () => writeFileSync(import.meta.dirname + '/ended-' + peers.number, '');
-        } };`);
+        } };`,
+    );
     const gateway = await stage.start({ use: ['./flood.mjs'] });
     freeze(stage.pidOf(1));
     stage.put('flood');
@@ -352,10 +386,13 @@ describe.concurrent('workers', () => {
   test('that hang when their parent is killed end, and do not use a core for ever', async ({ expect }) => {
     const stage = new Stage();
     // cost: a loop without a pause uses a core for seconds
-    stage.add('stuck', `const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    stage.add(
+      'stuck',
+      `const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       export default { name: 'log/stuck', summary: 'holds its process for ever', apply({ routes }) {
         routes.add({ method: 'GET', path: '/stick', auth: 'none', handle: () => { for (;;) pause(); } });
-      } };`);
+      } };`,
+    );
     const gateway = await stage.start({ use: ['./stuck.mjs'] });
     const workers = workersOf(gateway);
     for (const pid of workers) closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
@@ -367,12 +404,17 @@ describe.concurrent('workers', () => {
 
   test('that have all ended and cannot start again are reported, and serve waiting requests when they can', async ({ expect }) => {
     const stage = new Stage();
-    stage.add('choosy', `import { existsSync } from 'node:fs';
-      export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`);
+    stage.add(
+      'choosy',
+      `import { existsSync } from 'node:fs';
+      export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`,
+    );
     const gateway = await stage.start({ use: ['./choosy.mjs'] });
     stage.put('refuse');
     for (const pid of workersOf(gateway)) process.kill(pid, 'SIGKILL');
-    await expect.poll(() => gateway.output().stderr).toContain('a worker could not be started, and no other one serves; new connections wait until one does');
+    await expect
+      .poll(() => gateway.output().stderr)
+      .toContain('a worker could not be started, and no other one serves; new connections wait until one does');
     const waiting = ask(`${gateway.url}/health/live`);
     stage.remove('refuse');
     expect((await waiting).status).toBe(200);
@@ -388,7 +430,10 @@ describe.concurrent('workers', () => {
     // the gateway would make a missing folder again
     writeFileSync(journals, '');
     await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] } });
-    const states = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 30 }, async () => JSON.parse((await ask(`${gateway.url}/`)).text).health.status as string)));
+    const states = async (): Promise<Set<string>> =>
+      new Set(
+        await Promise.all(Array.from({ length: 30 }, async () => JSON.parse((await ask(`${gateway.url}/`)).text).health.status as string)),
+      );
     await expect.poll(states).toEqual(new Set(['degraded']));
     rmSync(journals);
     renameSync(`${journals}-away`, journals);
@@ -398,17 +443,25 @@ describe.concurrent('workers', () => {
 
   test('accept the connections that a worker without a free file descriptor cannot', async ({ expect }) => {
     const stage = new Stage();
-    stage.add('full', `import { existsSync, mkdirSync, openSync } from 'node:fs';
+    stage.add(
+      'full',
+      `import { existsSync, mkdirSync, openSync } from 'node:fs';
       export default { name: 'log/full', summary: 'takes all descriptors of the first worker', schema: { type: 'object' },
         apply({ peers }) { setInterval(() => {
           if (peers.number !== 1 || !existsSync(import.meta.dirname + '/fill')) return;
           try { for (;;) openSync('/dev/null'); } catch { mkdirSync(import.meta.dirname + '/full', { recursive: true }); }
-        }, 10).unref(); } };`);
+        }, 10).unref(); } };`,
+    );
     const gateway = await stage.start({ use: ['./full.mjs'] }, ['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh']);
     stage.put('fill');
     await expect.poll(() => stage.has('full')).toBe(true);
     const statuses: number[] = [];
-    for (let at = 0; at < 12; at++) void ask(`${gateway.url}/health/live`).then(({ status }) => statuses.push(status), () => statuses.push(0));
+    for (let at = 0; at < 12; at++) {
+      void ask(`${gateway.url}/health/live`).then(
+        ({ status }) => statuses.push(status),
+        () => statuses.push(0),
+      );
+    }
     await expect.poll(() => statuses).toEqual(Array.from({ length: 12 }, () => 200));
     await gateway.stop('SIGKILL');
   });
@@ -425,10 +478,18 @@ describe.concurrent('workers', () => {
     // one of the workers with the changed config reads after five seconds, and then each minute
     change(gateway, shared({ limits: { keep_alive_ms: 1000 } }));
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    const spend = async (): Promise<number> => (await ask(`${other.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }, headers: { 'x-gateway-tenant-id': 'paid-one' } })).status;
+    const spend = async (): Promise<number> =>
+      (
+        await ask(`${other.url}/v1/chat/completions`, {
+          body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 },
+          headers: { 'x-gateway-tenant-id': 'paid-one' },
+        })
+      ).status;
     expect(await spend()).toBe(200);
     // if the machine was too slow for the first reading, the second one, a minute later, or the third has it
-    await expect.poll(async () => (await ask(`${gateway.url}/api/limits`, { headers: admin })).text, { timeout: 140_000, interval: 500 }).toContain('paid-one');
+    await expect
+      .poll(async () => (await ask(`${gateway.url}/api/limits`, { headers: admin })).text, { timeout: 140_000, interval: 500 })
+      .toContain('paid-one');
     await gateway.stop();
     await other.stop();
   });

@@ -17,7 +17,9 @@ export const measured = { plugins: [...logged.plugins, 'route/health', 'route/li
 export const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
   plugins,
   ...more,
 });
@@ -29,23 +31,41 @@ export interface Reply {
 }
 
 /** Sends a request on a connection of the agent, or else on a new connection. Rejects if the reply breaks off. */
-export const ask = (url: string, { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {}): Promise<Reply> =>
+export const ask = (
+  url: string,
+  { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {},
+): Promise<Reply> =>
   new Promise((resolve, reject) => {
-    const asked = request(url, { method: body === undefined ? 'GET' : 'POST', agent, headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) } }, (response) => {
-      let text = '';
-      response.on('data', (bytes) => (text += bytes));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
+    const asked = request(
+      url,
+      {
+        method: body === undefined ? 'GET' : 'POST',
+        agent,
+        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      },
+      (response) => {
+        let text = '';
+        response.on('data', (bytes) => (text += bytes));
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      },
+    );
     asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
   });
 
-export const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
+export const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number);
 export const workersOf = ({ child }: Running): number[] => childrenOf(child.pid ?? 0);
 /** Whether the process has the server's end of a connection over 127.0.0.1. `port` is the client's port. */
 export function hasConnection(pid: number, port: number): boolean {
   // the third field is the other end's address and port, the tenth one is the socket's inode
-  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').map((row) => row.trim().split(/\s+/));
+  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/));
   const inode = rows.find(([, , other]) => other === `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`)?.[9];
   return readdirSync(`/proc/${pid}/fd`).some((descriptor) => linkOf(`/proc/${pid}/fd/${descriptor}`) === `socket:[${inode}]`);
 }

@@ -9,15 +9,40 @@ import { rawExchange, run, start, underShell } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-import { admin, adminKey, ask, childrenOf, config, hasConnection, isAlive, logged, measured, newsOf, times, withPages, workersOf } from './workers-scene.ts';
+import {
+  admin,
+  adminKey,
+  ask,
+  childrenOf,
+  config,
+  hasConnection,
+  isAlive,
+  logged,
+  measured,
+  newsOf,
+  times,
+  withPages,
+  workersOf,
+} from './workers-scene.ts';
 import type { Reply } from './workers-scene.ts';
 
-const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
-  ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
+const chat = (
+  url: string,
+  content: string,
+  { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {},
+): Promise<Reply> => ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
 
 /** Four open streams, each on its own connection. */
 const begun = async (url: string, content: string): Promise<Response[]> =>
-  await Promise.all([1, 2, 3, 4].map(() => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream: true }) })));
+  await Promise.all(
+    [1, 2, 3, 4].map(() =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream: true }),
+      }),
+    ),
+  );
 
 /** A stream that ends only when its worker ends or its client leaves. It counts as open when its first bytes have arrived. */
 class OpenStream {
@@ -29,14 +54,18 @@ class OpenStream {
   static open(url: string): Promise<OpenStream> {
     return new Promise((resolve, reject) => {
       const body = { model: 'mock', messages: [{ role: 'user', content: '[[words:100000]] [[pace:20]]' }], stream: true };
-      const asked = request(`${url}/v1/chat/completions`, { method: 'POST', agent: false, headers: { 'content-type': 'application/json' } }, (response) => {
-        const stream = new OpenStream(asked);
-        response.on('data', (bytes: Buffer) => {
-          stream.bytes += bytes.length;
-          resolve(stream);
-        });
-        response.on('error', () => (stream.hasBrokenOff = true));
-      });
+      const asked = request(
+        `${url}/v1/chat/completions`,
+        { method: 'POST', agent: false, headers: { 'content-type': 'application/json' } },
+        (response) => {
+          const stream = new OpenStream(asked);
+          response.on('data', (bytes: Buffer) => {
+            stream.bytes += bytes.length;
+            resolve(stream);
+          });
+          response.on('error', () => (stream.hasBrokenOff = true));
+        },
+      );
       asked.on('error', reject).end(JSON.stringify(body));
     });
   }
@@ -67,10 +96,18 @@ const idOf = ({ headers }: Reply): string => String(headers['x-request-id']);
 /** The outcomes on record, by id. */
 async function outcomesAt(url: string): Promise<Map<string, string>> {
   const { text } = await ask(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: admin });
-  return new Map(text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { id: string; outcome: string }).map(({ id, outcome }) => [id, outcome]));
+  return new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { id: string; outcome: string })
+      .map(({ id, outcome }) => [id, outcome]),
+  );
 }
 
-/** Clients that send requests without pause, on one connection each or on a new one each time: the ids of their replies, and their errors. */
+/**
+ * Clients that send requests without pause, on one connection each or on a new one each time: the ids of their replies, and their errors.
+ */
 class Clients {
   readonly ids: string[] = [];
   readonly faults: string[] = [];
@@ -80,25 +117,34 @@ class Clients {
 
   constructor(url: string) {
     const kept = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
-    const ways: [string, boolean, Agent | false][] = [['again', false, kept()], ['again', false, false], ['[[words:5]] [[pace:20]]', true, kept()], ['[[words:30]] [[pace:10]]', true, false]];
+    const ways: [string, boolean, Agent | false][] = [
+      ['again', false, kept()],
+      ['again', false, false],
+      ['[[words:5]] [[pace:20]]', true, kept()],
+      ['[[words:30]] [[pace:10]]', true, false],
+    ];
     this.counts = ways.map(() => 0);
     // after a failed test the clients would go on until the last file has run
     closeAtEndOfFile({ close: () => void (this.#isStopped = true) });
-    this.#done = Promise.all(ways.map(async ([content, stream, agent], at) => {
-      while (!this.#isStopped) {
-        try {
-          const reply = await chat(url, content, { stream, agent });
-          if (reply.status !== 200 || (stream && !reply.text.endsWith('data: [DONE]\n\n'))) this.faults.push(`${reply.status} ${reply.text.slice(-200)}`);
-          this.ids.push(idOf(reply));
-          this.counts[at] = (this.counts[at] ?? 0) + 1;
-          // the starting processes need the cores
-          await pause(120);
-        } catch (error) {
-          this.faults.push(String(error));
+    this.#done = Promise.all(
+      ways.map(async ([content, stream, agent], at) => {
+        while (!this.#isStopped) {
+          try {
+            const reply = await chat(url, content, { stream, agent });
+            if (reply.status !== 200 || (stream && !reply.text.endsWith('data: [DONE]\n\n'))) {
+              this.faults.push(`${reply.status} ${reply.text.slice(-200)}`);
+            }
+            this.ids.push(idOf(reply));
+            this.counts[at] = (this.counts[at] ?? 0) + 1;
+            // the starting processes need the cores
+            await pause(120);
+          } catch (error) {
+            this.faults.push(String(error));
+          }
         }
-      }
-      if (agent !== false) agent.destroy();
-    }));
+        if (agent !== false) agent.destroy();
+      }),
+    );
   }
 
   /** Resolves when each client has got more replies. */
@@ -154,7 +200,12 @@ describe.concurrent('workers', () => {
     const after = await scrape();
     expect([requests(after), costs(after)]).toEqual([14, cost]);
     expect(cost).toMatch(/^0\.0\d+$/);
-    await expect.poll(async () => (JSON.parse((await ask(`${url}/api/status`, { headers: admin })).text) as { log: { waitingRecords: number } }).log.waitingRecords).toBe(0);
+    await expect
+      .poll(
+        async () =>
+          (JSON.parse((await ask(`${url}/api/status`, { headers: admin })).text) as { log: { waitingRecords: number } }).log.waitingRecords,
+      )
+      .toBe(0);
     expect(await gateway.stop()).toBe(0);
   });
 
@@ -165,7 +216,12 @@ describe.concurrent('workers', () => {
     const streams = await begun(gateway.url, '[[words:80]] [[pace:50]]');
     const ended = gateway.stop('SIGTERM');
     await expect.poll(async () => (await ask(`${gateway.url}/health/ready`)).status).toBe(503);
-    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(await ended).toBe(0);
     expect(workers.filter(isAlive)).toEqual([]);
     await expect(ask(`${gateway.url}/health/live`)).rejects.toThrow(/ECONNREFUSED/);
@@ -181,7 +237,12 @@ describe.concurrent('workers', () => {
     const streams = await begun(gateway.url, '[[words:40]] [[pace:50]]');
     expect((await chat(gateway.url, 'hello', { agent: idle })).status).toBe(200);
     process.kill(parent, 'SIGKILL');
-    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     await expect.poll(() => workers.filter(isAlive)).toEqual([]);
     expect(readdirSync(join(dirname(gateway.file), 'data/journal')), 'all is in the store').toEqual([]);
     idle.destroy();
@@ -192,7 +253,10 @@ describe.concurrent('workers', () => {
 // cost: a start of three processes takes as long as the rest of such a test. Each test leaves two workers that serve
 describe('the workers of one gateway', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-  const odd = { plugins: [...logged.plugins, 'endpoints/dashboard'], providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
+  const odd = {
+    plugins: [...logged.plugins, 'endpoints/dashboard'],
+    providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } },
+  };
   let gateway: Running;
 
   beforeAll(async () => void (gateway = await start(config({}, odd), {}, { folder })));
@@ -224,10 +288,15 @@ describe('the workers of one gateway', () => {
     // each of the four clients has one connection at a time
     expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(4);
     expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
-    await expect.poll(async () => {
-      const outcomes = await outcomesAt(url);
-      return [clients.ids.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length >= lost.length];
-    }).toEqual([[], true]);
+    await expect
+      .poll(async () => {
+        const outcomes = await outcomesAt(url);
+        return [
+          clients.ids.filter((id) => outcomes.get(id) !== 'answered'),
+          [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length >= lost.length,
+        ];
+      })
+      .toEqual([[], true]);
     expect(times(news(), 'another one takes its place')).toBe(1);
   });
 
@@ -242,7 +311,12 @@ describe('the workers of one gateway', () => {
     }
     process.kill(first, 'SIGTERM');
     await expect.poll(() => workersOf(gateway)).toEqual([first, second, expect.any(Number)]);
-    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     await held.more();
     held.leave();
     await expect.poll(() => workersOf(gateway).filter(isAlive)).toEqual([second, expect.any(Number)]);
@@ -253,7 +327,16 @@ describe('the workers of one gateway', () => {
     expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
     const news = newsOf(gateway);
     const { url } = gateway;
-    const hashes = async (): Promise<string[]> => [...new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash)))];
+    const hashes = async (): Promise<string[]> => [
+      ...new Set(
+        await Promise.all(
+          Array.from(
+            { length: 8 },
+            async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash,
+          ),
+        ),
+      ),
+    ];
     const [before = ''] = await hashes();
     const clients = new Clients(url);
     gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
@@ -269,9 +352,16 @@ describe('the workers of one gateway', () => {
     // a worker that the machine has not run for two seconds is not asked, and may be the last to use the changed config
     await expect.poll(hashes).toEqual(good);
     expect([times(news(), 'config reloaded'), times(news(), 'the changed config is not used')]).toEqual([1, 1]);
-    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
+    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> =>
+      JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
     // each worker has got the message
-    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload?.problems?.includes('there is no plugin') !== true)).toEqual([]);
+    await expect
+      .poll(async () =>
+        (await Promise.all(Array.from({ length: 8 }, shown))).filter(
+          ({ reload }) => reload?.problems?.includes('there is no plugin') !== true,
+        ),
+      )
+      .toEqual([]);
     const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
     expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
     // a worker that replaces another one gets the history from the other workers
@@ -279,16 +369,44 @@ describe('the workers of one gateway', () => {
     await expect.poll(() => times(news(), 'config reloaded')).toBe(2);
     const { loadedAt: usedFrom } = await shown();
     process.kill(workersOf(gateway)[0] as number, 'SIGKILL');
-    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ loadedAt }) => loadedAt > usedFrom + 100).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
+    await expect
+      .poll(
+        async () =>
+          (await Promise.all(Array.from({ length: 8 }, shown)))
+            .filter(({ loadedAt }) => loadedAt > usedFrom + 100)
+            .map(({ reloads }) => reloads)[0],
+      )
+      .toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
   });
 
   test('use a config together or not at all: if one worker or the parent refuses it, no worker uses it', async ({ expect }) => {
-    writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in one worker or in the parent', schema: { type: 'object', properties: { moody: { type: 'string' } } },
+    writeFileSync(
+      join(folder, 'moody.mjs'),
+      `export default { name: 'log/moody', summary: 'refuses in one worker or in the parent', schema: { type: 'object', properties: { moody: { type: 'string' } } },
       apply({ hooks }, { moody }) { hooks.boot.tap(() => { if (moody === String(process.pid)) throw new Error('not in the mood'); }); },
-      atParent(parent, { moody }) { if (moody === 'parent') throw new Error('no parent in the mood'); return { answer: () => null }; } };`);
-    const plugins = (moody: string): object => ({ plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', { use: './moody.mjs', with: { moody } }] });
+      atParent(parent, { moody }) { if (moody === 'parent') throw new Error('no parent in the mood'); return { answer: () => null }; } };`,
+    );
+    const plugins = (moody: string): object => ({
+      plugins: [
+        'endpoints/chat-completions',
+        'endpoints/health',
+        'endpoints/logs',
+        'auth/keys',
+        'stream/mock',
+        { use: './moody.mjs', with: { moody } },
+      ],
+    });
     const news = newsOf(gateway);
-    const hashes = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${gateway.url}/api/status`, { headers: admin })).text) as { config: { hash: string } }).config.hash)));
+    const hashes = async (): Promise<Set<string>> =>
+      new Set(
+        await Promise.all(
+          Array.from(
+            { length: 8 },
+            async () =>
+              (JSON.parse((await ask(`${gateway.url}/api/status`, { headers: admin })).text) as { config: { hash: string } }).config.hash,
+          ),
+        ),
+      );
     const before = await hashes();
     gateway.write(config({}, plugins(String(workersOf(gateway)[1]))));
     await expect.poll(news).toContain('not in the mood');
@@ -316,7 +434,12 @@ describe('without an admin key in the config', () => {
     await expect.poll(() => gateway.output().stderr).toContain('gwa_');
     expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
     const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
-    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${key}` } })).status));
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 6 },
+        async () => (await ask(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${key}` } })).status,
+      ),
+    );
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
@@ -350,10 +473,12 @@ describe('without an admin key in the config', () => {
     expect((await long).text).toContain('[DONE]');
     await expect.poll(() => old.filter(isAlive)).toEqual([]);
     const asked = [...clients.ids, idOf(await long)];
-    await expect.poll(async () => {
-      const outcomes = await outcomesAt(url);
-      return asked.filter((id) => outcomes.get(id) !== 'answered');
-    }).toEqual([]);
+    await expect
+      .poll(async () => {
+        const outcomes = await outcomesAt(url);
+        return asked.filter((id) => outcomes.get(id) !== 'answered');
+      })
+      .toEqual([]);
     expect(times(gateway.output().stdout, '"listening"')).toBe(2);
     gateway.child.stdin?.end();
   });
@@ -362,7 +487,10 @@ describe('without an admin key in the config', () => {
 describe.concurrent('a start with workers', () => {
   test('ends with the message and the exit code of the first worker that refuses, once', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses every start', apply({ hooks }) { hooks.boot.tap(() => { throw Object.assign(new Error('no room here'), { exitCode: 4 }); }); } };`);
+    writeFileSync(
+      join(folder, 'full.mjs'),
+      `export default { name: 'log/full', summary: 'refuses every start', apply({ hooks }) { hooks.boot.tap(() => { throw Object.assign(new Error('no room here'), { exitCode: 4 }); }); } };`,
+    );
     const file = join(folder, 'gateway.config.yaml');
     const plugins = ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'];
     writeFileSync(file, JSON.stringify(config({}, { plugins })));
@@ -379,7 +507,10 @@ describe.concurrent('a start with workers', () => {
     ['returns nothing that answers', 'return {}', 'atParent() must return { answer }'],
   ])('ends with the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`);
+    writeFileSync(
+      join(folder, 'full.mjs'),
+      `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`,
+    );
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(config({}, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'] })));
     const { code, stdout, stderr } = await run(['start', '--config', file, '--port', '0']);
@@ -435,7 +566,8 @@ describe.concurrent('a worker', () => {
     const page = { 'sec-fetch-site': 'same-origin' };
     const signedIn = await ask(`${url}/api/session`, { body: { key: adminKey }, headers: page });
     const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? '';
-    const statuses = async (): Promise<number[]> => await Promise.all([1, 2, 3, 4].map(async () => (await ask(`${url}/api/status`, { headers: { cookie } })).status));
+    const statuses = async (): Promise<number[]> =>
+      await Promise.all([1, 2, 3, 4].map(async () => (await ask(`${url}/api/status`, { headers: { cookie } })).status));
     expect(await statuses()).toEqual([200, 200, 200, 200]);
     await fetch(`${url}/api/session`, { method: 'DELETE', headers: { ...page, cookie, 'content-type': 'application/json' } });
     await expect.poll(statuses).toEqual([401, 401, 401, 401]);
@@ -443,38 +575,72 @@ describe.concurrent('a worker', () => {
   });
 
   // only calls of the last half minute count, and a pause of the machine may be longer
-  test('does not ask a target whose rate limit another worker got, until the target is woken at any worker', { retry: 2 }, async ({ expect }) => {
-    const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
-    const gateway = await start(config({}, { ...measured, models: [...(config()['models'] as object[]), passing] }));
-    const { url } = gateway;
-    const statuses = async (): Promise<Set<number>> => new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
-    expect(await statuses()).toEqual(new Set([200]));
-    expect((await chat(url, '[[status:429 retry-after:3600]]')).status).toBe(429);
-    await expect.poll(statuses).toEqual(new Set([429]));
-    const targets = async (): Promise<{ state: string; calls: number }[]> => (JSON.parse((await ask(`${url}/api/targets`, { headers: admin })).text) as { data: { state: string; calls: number }[] }).data;
-    expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
-    expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
-    await expect.poll(statuses).toEqual(new Set([200]));
-    // only one worker knows a name that a wildcard allowed
-    expect((await ask(`${url}/v1/chat/completions`, { body: { model: 'mock/foo', messages: [{ role: 'user', content: 'hi' }] } })).status).toBe(200);
-    const passed = async (): Promise<unknown> => (await targets())[1];
-    expect(await Promise.all([1, 2, 3, 4].map(passed))).toEqual([1, 2, 3, 4].map(() => expect.objectContaining({ target: 'mock/foo', calls: 1 })));
-    const woken = await Promise.all(Array.from({ length: 4 }, () => ask(`${url}/api/targets/wake?name=mock/foo`, { body: {}, headers: admin })));
-    expect(woken.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    await gateway.stop();
-  });
+  test(
+    'does not ask a target whose rate limit another worker got, until the target is woken at any worker',
+    { retry: 2 },
+    async ({ expect }) => {
+      const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
+      const gateway = await start(config({}, { ...measured, models: [...(config()['models'] as object[]), passing] }));
+      const { url } = gateway;
+      const statuses = async (): Promise<Set<number>> =>
+        new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
+      expect(await statuses()).toEqual(new Set([200]));
+      expect((await chat(url, '[[status:429 retry-after:3600]]')).status).toBe(429);
+      await expect.poll(statuses).toEqual(new Set([429]));
+      const targets = async (): Promise<{ state: string; calls: number }[]> =>
+        (JSON.parse((await ask(`${url}/api/targets`, { headers: admin })).text) as { data: { state: string; calls: number }[] }).data;
+      expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
+      expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
+      await expect.poll(statuses).toEqual(new Set([200]));
+      // only one worker knows a name that a wildcard allowed
+      expect(
+        (await ask(`${url}/v1/chat/completions`, { body: { model: 'mock/foo', messages: [{ role: 'user', content: 'hi' }] } })).status,
+      ).toBe(200);
+      const passed = async (): Promise<unknown> => (await targets())[1];
+      expect(await Promise.all([1, 2, 3, 4].map(passed))).toEqual(
+        [1, 2, 3, 4].map(() => expect.objectContaining({ target: 'mock/foo', calls: 1 })),
+      );
+      const woken = await Promise.all(
+        Array.from({ length: 4 }, () => ask(`${url}/api/targets/wake?name=mock/foo`, { body: {}, headers: admin })),
+      );
+      expect(woken.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      await gateway.stop();
+    },
+  );
 
   // a worker that gets no answer of the parent within half a second counts alone: a pause of the machine may cause this
-  test('knows a key of the store as soon as another worker has made it, counts it with the others, and knows its end', { retry: 3 }, async ({ expect }) => {
-    const gateway = await start(config({ require_keys: true }, measured));
-    const { url } = gateway;
-    const made = JSON.parse((await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text) as { key: string };
-    const statuses = async (): Promise<number[]> => (await Promise.all(Array.from({ length: 8 }, () => ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] }, headers: { authorization: `Bearer ${made.key}` } })))).map(({ status }) => status).sort((a, b) => a - b);
-    expect(await statuses()).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
-    await fetch(`${url}/api/keys/team`, { method: 'PATCH', headers: { ...admin, 'content-type': 'application/json' }, body: '{"disabled": true}' });
-    expect(new Set(await statuses())).toEqual(new Set([401]));
-    await gateway.stop();
-  });
+  test(
+    'knows a key of the store as soon as another worker has made it, counts it with the others, and knows its end',
+    { retry: 3 },
+    async ({ expect }) => {
+      const gateway = await start(config({ require_keys: true }, measured));
+      const { url } = gateway;
+      const made = JSON.parse(
+        (await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text,
+      ) as { key: string };
+      const statuses = async (): Promise<number[]> =>
+        (
+          await Promise.all(
+            Array.from({ length: 8 }, () =>
+              ask(`${url}/v1/chat/completions`, {
+                body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] },
+                headers: { authorization: `Bearer ${made.key}` },
+              }),
+            ),
+          )
+        )
+          .map(({ status }) => status)
+          .sort((a, b) => a - b);
+      expect(await statuses()).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+      await fetch(`${url}/api/keys/team`, {
+        method: 'PATCH',
+        headers: { ...admin, 'content-type': 'application/json' },
+        body: '{"disabled": true}',
+      });
+      expect(new Set(await statuses())).toEqual(new Set([401]));
+      await gateway.stop();
+    },
+  );
 
   test('closes connections of clients that send their requests slowly', async ({ expect }) => {
     const gateway = await start(config({ limits: { header_time_ms: 500 } }));

@@ -34,7 +34,10 @@ describe('canned-answers', () => {
   });
 
   test('are no attempts at the provider: they are given while it rests, and wake nobody', async () => {
-    const { gateway, upstream } = await withExample('canned-answers', { options, steps: [answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '60' } })] });
+    const { gateway, upstream } = await withExample('canned-answers', {
+      options,
+      steps: [answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '60' } })],
+    });
     expect([(await gateway.chat({})).status, (await gateway.chat(ping)).status, (await gateway.chat({})).status]).toEqual([429, 200, 429]);
     expect(gateway.records.map(({ attempts }) => attempts.length)).toEqual([1, 0, 0]);
     expect(upstream.asked).toHaveLength(1);

@@ -2,7 +2,16 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLineReader } from 'model-gateway';
-import { describeDialect, pluginContract, readEvents, requestOf, startUpstream, streams, targetOf, testGateway } from 'model-gateway/testing';
+import {
+  describeDialect,
+  pluginContract,
+  readEvents,
+  requestOf,
+  startUpstream,
+  streams,
+  targetOf,
+  testGateway,
+} from 'model-gateway/testing';
 import type { ScriptedUpstream, TestGateway } from 'model-gateway/testing';
 import plugin, { dialect } from '../../examples/dialect.ts';
 
@@ -15,10 +24,18 @@ describe('the request', () => {
   const encoded = (said: object, wishes: object = {}) => dialect.encode(requestOf(said), targetOf('ollama-chat', wishes));
 
   it('has only the fields of the caller', () => {
-    expect(JSON.parse(encoded({}).body)).toEqual({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, options: {} });
+    expect(JSON.parse(encoded({}).body)).toEqual({
+      model: 'model-1',
+      messages: [{ role: 'user', content: 'Hello' }],
+      stream: false,
+      options: {},
+    });
   });
 
-  it.each([['none', false], ['high', true]] as const)('sets thinking by the effort %s', (effort, think) => {
+  it.each([
+    ['none', false],
+    ['high', true],
+  ] as const)('sets thinking by the effort %s', (effort, think) => {
     expect(JSON.parse(encoded({}, { reasoning: { effort } }).body)).toMatchObject({ think });
   });
 
@@ -45,7 +62,13 @@ describe('a gateway that uses it', () => {
     gateway = await testGateway({
       config: {
         providers: { local: { dialect: 'ollama-chat', base_url: upstream.url.replace('/v1', ''), api_key: 'none' } },
-        models: [{ id: 'plain', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'local', externalId: 'qwen3:4b', streaming: true, reasoning: true }] }],
+        models: [
+          {
+            id: 'plain',
+            pricing: { prompt: '0', completion: '0' },
+            providers: [{ providerId: 'local', externalId: 'qwen3:4b', streaming: true, reasoning: true }],
+          },
+        ],
       },
       use: ['../../examples/dialect.ts'],
       from: import.meta.url,
@@ -58,7 +81,17 @@ describe('a gateway that uses it', () => {
 
   it('answers a stream with thinking, text, usage and cost', async () => {
     const line = (more: object): string => `${JSON.stringify({ model: 'qwen3:4b', done: false, ...more })}\n`;
-    upstream.script(streams([line({ message: { thinking: 'Hm.' } }), line({ message: { content: 'Hel' } }), line({ message: { content: 'lo' } }), line({ done: true, done_reason: 'stop', prompt_eval_count: 3, eval_count: 2 })], { type: 'application/x-ndjson' }));
+    upstream.script(
+      streams(
+        [
+          line({ message: { thinking: 'Hm.' } }),
+          line({ message: { content: 'Hel' } }),
+          line({ message: { content: 'lo' } }),
+          line({ done: true, done_reason: 'stop', prompt_eval_count: 3, eval_count: 2 }),
+        ],
+        { type: 'application/x-ndjson' },
+      ),
+    );
     const { text, reasoning, done } = await readEvents(await gateway.chat({ stream: true }));
     expect({ text, reasoning, done }).toEqual({ text: 'Hello', reasoning: 'Hm.', done: true });
     expect(upstream.asked[0]).toMatchObject({ url: '/api/chat', json: { model: 'qwen3:4b', stream: true } });

@@ -9,13 +9,18 @@ const masked = 'Write to [email], or to [email]. Not to @home or a@b.';
 describe('redact', () => {
   test('masks addresses in the request to the provider', async () => {
     const { gateway, upstream } = await withExample('redact', { steps: [answers(completion('Done.'))] });
-    await gateway.chat({ messages: [{ role: 'system', content: text }, { role: 'user', content: [{ type: 'text', text }] }] });
+    await gateway.chat({
+      messages: [
+        { role: 'system', content: text },
+        { role: 'user', content: [{ type: 'text', text }] },
+      ],
+    });
     expect(upstream.asked[0]?.json['messages']).toMatchObject([{ content: masked }, { content: [{ text: masked }] }]);
   });
 
   test('masks addresses in a plain answer and in its reasoning', async () => {
     const { gateway } = await withExample('redact', { steps: [answers(completion(text, { reasoning_content: text }))] });
-    const { choices } = await (await gateway.chat({})).json() as any;
+    const { choices } = (await (await gateway.chat({})).json()) as any;
     expect(choices[0].message).toMatchObject({ content: masked, reasoning: masked });
   });
 
@@ -36,11 +41,17 @@ describe('redact', () => {
 
   test('sends the text that it held before a tool call begins', async () => {
     const call = { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }] };
-    const { gateway } = await withExample('redact', { steps: [streams([event({ content: 'Ask bob@b.example' }), event(call), event({}, 'tool_calls'), 'data: [DONE]\n\n'])] });
-    const { events, text: shown } = await readEvents(await gateway.chat({ stream: true, tools: [{ type: 'function', function: { name: 'look' } }] }));
+    const { gateway } = await withExample('redact', {
+      steps: [streams([event({ content: 'Ask bob@b.example' }), event(call), event({}, 'tool_calls'), 'data: [DONE]\n\n'])],
+    });
+    const { events, text: shown } = await readEvents(
+      await gateway.chat({ stream: true, tools: [{ type: 'function', function: { name: 'look' } }] }),
+    );
     expect(shown).toBe('Ask [email]');
     const deltas = events.flatMap(({ choices }) => choices.map(({ delta }: any) => delta));
-    expect(deltas.findIndex(({ content }) => content?.includes('[email]'))).toBeLessThan(deltas.findIndex(({ tool_calls: calls }) => calls !== undefined));
+    expect(deltas.findIndex(({ content }) => content?.includes('[email]'))).toBeLessThan(
+      deltas.findIndex(({ tool_calls: calls }) => calls !== undefined),
+    );
   });
 
   test('leaves no address in the record', async () => {

@@ -47,7 +47,11 @@ describe('tenant-quota', () => {
   });
 
   test('writes the remaining quota into the record, and shows all quotas only to the admin', async () => {
-    const { gateway } = await withExample('tenant-quota', { options, steps, more: { server: { admin_key: 'an-admin-key-of-some-length' } } });
+    const { gateway } = await withExample('tenant-quota', {
+      options,
+      steps,
+      more: { server: { admin_key: 'an-admin-key-of-some-length' } },
+    });
     await gateway.chat({}, acme);
     expect(gateway.records[0]?.fields).toEqual({ quota_left: 1 });
     expect((await gateway.get('/quotas')).status).toBe(401);

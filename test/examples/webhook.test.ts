@@ -5,11 +5,16 @@ import { withExample } from './scene.ts';
 describe('webhook', () => {
   test('posts each failed request, and no other', async () => {
     const hook = await startUpstream(answers({}));
-    const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers(completion('Fine.')), answers({ error: { message: 'Overloaded.' } }, { status: 503 })] });
+    const { gateway } = await withExample('webhook', {
+      options: { url: hook.url },
+      steps: [answers(completion('Fine.')), answers({ error: { message: 'Overloaded.' } }, { status: 503 })],
+    });
     await gateway.chat({});
     await gateway.chat({}, { 'x-gateway-tenant-id': 'acme' });
     while (hook.asked.length === 0) await pause(5);
-    expect(hook.asked.map(({ json }) => json)).toMatchObject([{ model: 'plain', provider: 'up', status: 503, error: { code: 'upstream_unavailable' }, metadata: { 'tenant-id': 'acme' } }]);
+    expect(hook.asked.map(({ json }) => json)).toMatchObject([
+      { model: 'plain', provider: 'up', status: 503, error: { code: 'upstream_unavailable' }, metadata: { 'tenant-id': 'acme' } },
+    ]);
     await hook.close();
   });
 
@@ -31,10 +36,13 @@ describe('webhook', () => {
     await hook.close();
   });
 
-  test.each(['hooks.example/T000/secret-part', 'http://user:secret-part@hooks.example/'])('shows the address %s nowhere when it cannot be used', async (url) => {
-    const { gateway } = await withExample('webhook', { options: { url }, steps: [answers({}, { status: 503 })] });
-    await gateway.chat({});
-    while (!gateway.lines.some((line) => JSON.stringify(line).includes('webhook was not told'))) await pause(5);
-    expect(JSON.stringify(gateway.lines)).not.toContain('secret-part');
-  });
+  test.each(['hooks.example/T000/secret-part', 'http://user:secret-part@hooks.example/'])(
+    'shows the address %s nowhere when it cannot be used',
+    async (url) => {
+      const { gateway } = await withExample('webhook', { options: { url }, steps: [answers({}, { status: 503 })] });
+      await gateway.chat({});
+      while (!gateway.lines.some((line) => JSON.stringify(line).includes('webhook was not told'))) await pause(5);
+      expect(JSON.stringify(gateway.lines)).not.toContain('secret-part');
+    },
+  );
 });

@@ -4,7 +4,18 @@ import { numberOf, textOf } from '../foreign.ts';
 
 type Found = Pick<Budget, 'dollars' | 'per'>;
 
-const periods: Readonly<Record<string, Budget['per']>> = { '24h': 'day', '1d': 'day', daily: 'day', '7d': 'week', '1w': 'week', weekly: 'week', '30d': 'month', '31d': 'month', '1mo': 'month', monthly: 'month' };
+const periods: Readonly<Record<string, Budget['per']>> = {
+  '24h': 'day',
+  '1d': 'day',
+  daily: 'day',
+  '7d': 'week',
+  '1w': 'week',
+  weekly: 'week',
+  '30d': 'month',
+  '31d': 'month',
+  '1mo': 'month',
+  monthly: 'month',
+};
 
 /** Null: no budget. A text: the reason why the budget has no counterpart. */
 export function budgetOf(amount: unknown, duration: unknown): Found | string | null {

@@ -23,11 +23,70 @@ export interface Deployment {
 }
 
 /** Parameters of a request that LiteLLM sets for its callers. */
-const ofRequests = new Set(['temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'seed', 'stop', 'n', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'thinking', 'response_format', 'user', 'logit_bias', 'tools', 'tool_choice', 'extra_body', 'allowed_openai_params', 'verbosity', 'service_tier', 'dimensions', 'encoding_format', 'input_type']);
+const ofRequests = new Set([
+  'temperature',
+  'max_tokens',
+  'max_completion_tokens',
+  'top_p',
+  'top_k',
+  'seed',
+  'stop',
+  'n',
+  'presence_penalty',
+  'frequency_penalty',
+  'reasoning_effort',
+  'thinking',
+  'response_format',
+  'user',
+  'logit_bias',
+  'tools',
+  'tool_choice',
+  'extra_body',
+  'allowed_openai_params',
+  'verbosity',
+  'service_tier',
+  'dimensions',
+  'encoding_format',
+  'input_type',
+]);
 /** Parameters that other parts of this import read, or that describe what the gateway does in any case. */
-const readElsewhere = ['model', 'custom_llm_provider', 'rpm', 'tpm', 'weight', 'order', 'timeout', 'max_parallel_requests', 'max_budget', 'budget_duration', 'input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost', 'drop_params', 'litellm_credential_name', 'api_type', 'stream', 'merge_reasoning_content_in_choices'];
+const readElsewhere = [
+  'model',
+  'custom_llm_provider',
+  'rpm',
+  'tpm',
+  'weight',
+  'order',
+  'timeout',
+  'max_parallel_requests',
+  'max_budget',
+  'budget_duration',
+  'input_cost_per_token',
+  'output_cost_per_token',
+  'cache_read_input_token_cost',
+  'cache_creation_input_token_cost',
+  'drop_params',
+  'litellm_credential_name',
+  'api_type',
+  'stream',
+  'merge_reasoning_content_in_choices',
+];
 /** Kinds of models for which the gateway has no endpoint. */
-const otherModes = new Set(['image_generation', 'image_edit', 'audio_transcription', 'audio_speech', 'rerank', 'moderation', 'completion', 'batch', 'ocr', 'video_generation', 'realtime', 'search', 'vector_store']);
+const otherModes = new Set([
+  'image_generation',
+  'image_edit',
+  'audio_transcription',
+  'audio_speech',
+  'rerank',
+  'moderation',
+  'completion',
+  'batch',
+  'ocr',
+  'video_generation',
+  'realtime',
+  'search',
+  'vector_store',
+]);
 
 const retriesOfName = 'retries belong to the name that callers ask for: `retry` and `max_attempts` of its policy under routing.models';
 const advice: Readonly<Record<string, string>> = {
@@ -44,12 +103,21 @@ const advice: Readonly<Record<string, string>> = {
 
 /** Reads the list. Entries that the gateway cannot ask are noted. @param named names that the routing of the file asks for */
 export function readDeployments(draft: Draft, named: readonly string[]): Deployment[] {
-  const credentials = new Map(listOf(draft.source.value['credential_list']).map(fieldsOf).map((entry) => [entry['credential_name'], fieldsOf(entry['credential_values'])]));
+  const credentials = new Map(
+    listOf(draft.source.value['credential_list'])
+      .map(fieldsOf)
+      .map((entry) => [entry['credential_name'], fieldsOf(entry['credential_values'])]),
+  );
   const all = listOf(draft.source.value['model_list']).map((raw, at): Read => {
     const entry = fieldsOf(raw);
     const own = fieldsOf(entry['litellm_params']);
     const params = { ...credentials.get(own['litellm_credential_name']), ...own };
-    return { group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '', path: ['model_list', at, 'litellm_params'], params, info: fieldsOf(entry['model_info']) };
+    return {
+      group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '',
+      path: ['model_list', at, 'litellm_params'],
+      params,
+      info: fieldsOf(entry['model_info']),
+    };
   });
   const listed = all.flatMap((one) => (one.params['model'] === '*' ? readEvery(one, draft) : readOne(one, draft)));
   const behind = [...new Set(named)].flatMap((name) => behindWildcard(name, all)).flatMap((one) => readOne(one, draft));
@@ -57,16 +125,33 @@ export function readDeployments(draft: Draft, named: readonly string[]): Deploym
 }
 
 function readEvery(one: Read, draft: Draft): Deployment[] {
-  draft.note([...one.path, 'model'], `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`);
-  return usualVendors.flatMap((vendor) => readOne({ ...one, group: `${vendor}/*`, params: { ...one.params, model: `${vendor}/*` } }, draft));
+  draft.note(
+    [...one.path, 'model'],
+    `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`,
+  );
+  return usualVendors.flatMap((vendor) =>
+    readOne({ ...one, group: `${vendor}/*`, params: { ...one.params, model: `${vendor}/*` } }, draft),
+  );
 }
 
-/** The entries for a name that only a wildcard of the list has. Aliases and fallbacks name models, so such a name becomes a model of its own. */
+/**
+ * The entries for a name that only a wildcard of the list has. Aliases
+ * and fallbacks name models, so such a name becomes a model of its own.
+ */
 function behindWildcard(name: string, all: readonly Read[]): Read[] {
   if (name.includes('*') || all.some(({ group, info }) => group === name || info['id'] === name)) return [];
   const fitting = all.filter(({ group }) => /^[^*]*\*$/.test(group) && name.startsWith(group.slice(0, -1)));
   const longest = Math.max(...fitting.map(({ group }) => group.length));
-  return fitting.filter(({ group }) => group.length === longest).map((one) => ({ ...one, group: name, params: { ...one.params, model: String(one.params['model']).replace('*', () => (one.params['model'] === '*' ? name : name.slice(longest - 1))) } }));
+  return fitting
+    .filter(({ group }) => group.length === longest)
+    .map((one) => ({
+      ...one,
+      group: name,
+      params: {
+        ...one.params,
+        model: String(one.params['model']).replace('*', () => (one.params['model'] === '*' ? name : name.slice(longest - 1))),
+      },
+    }));
 }
 
 type Read = Pick<Deployment, 'group' | 'path' | 'params' | 'info'>;
@@ -81,9 +166,17 @@ function readOne(read: Read, draft: Draft): Deployment[] {
   const mode = textOf(info['mode']) ?? '';
   if (otherModes.has(mode)) return leave(`the gateway has no door for the mode ${mode}`);
   const split = splitName(name, textOf(params['custom_llm_provider']));
-  if (split === null) return leave('nobody knows the vendor of this name; write the prefix of one, or a provider with `dialect: openai-chat` and its `base_url`');
+  if (split === null) {
+    return leave(
+      'nobody knows the vendor of this name; write the prefix of one, or a provider with `dialect: openai-chat` and its `base_url`',
+    );
+  }
   const vendor = Object.hasOwn(vendors, split.prefix) ? vendors[split.prefix] : undefined;
-  if (vendor === undefined) return leave(`there is no dialect for ${split.prefix}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``);
+  if (vendor === undefined) {
+    return leave(
+      `there is no dialect for ${split.prefix}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``,
+    );
+  }
   const given = new Given(split.model, params, { path, draft });
   const account = vendor(given);
   if (typeof account === 'string') return leave(account);
@@ -105,21 +198,36 @@ function withHeaders(account: Account, given: Given): Account {
   if (texts.length === 0) return account;
   const headers = new Given('', own, { draft: given.draft, path: [...given.path, 'extra_headers'] });
   // safety: any other header may hold a secret
-  const value = (name: string): string => (plainHeaders.test(name) ? headers.text(name) : headers.secret(name, variableOf(`${account.name} ${name}`))) ?? '';
+  const value = (name: string): string =>
+    (plainHeaders.test(name) ? headers.text(name) : headers.secret(name, variableOf(`${account.name} ${name}`))) ?? '';
   const named = texts.map((name) => [sendable(name), value(name)]);
-  for (const name of texts) if (sendable(name) !== name) given.draft.note([...given.path, 'extra_headers'], `no header can have this name; it is sent as ${sendable(name)}`, name);
-  return { ...account, entry: { ...account.entry, headers: { ...(account.entry['headers'] as object | undefined), ...Object.fromEntries(named) } } };
+  for (const name of texts) {
+    if (sendable(name) !== name) {
+      given.draft.note([...given.path, 'extra_headers'], `no header can have this name; it is sent as ${sendable(name)}`, name);
+    }
+  }
+  return {
+    ...account,
+    entry: { ...account.entry, headers: { ...(account.entry['headers'] as object | undefined), ...Object.fromEntries(named) } },
+  };
 }
 
 function noteLeft(name: string, path: Path, draft: Draft): void {
-  const todo = advice[name] ?? (ofRequests.has(name) ? 'the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`' : 'has no counterpart');
+  const todo =
+    advice[name] ??
+    (ofRequests.has(name)
+      ? 'the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`'
+      : 'has no counterpart');
   draft.note(path, todo);
 }
 
 /** The provider with this entry; it is added to the draft if it is not there. */
 export function providerFor({ name, entry, hint = null }: Account, path: Path, draft: Draft): string {
   const { dialect, ...fields } = entry;
-  const same = [...draft.providers].find(([id, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: id, ...value } : value) === JSON.stringify({ dialect, ...fields }));
+  const same = [...draft.providers].find(
+    ([id, { value }]) =>
+      JSON.stringify(value['dialect'] === undefined ? { dialect: id, ...value } : value) === JSON.stringify({ dialect, ...fields }),
+  );
   if (same !== undefined) return same[0];
   const wanted = hint === null || !draft.providers.has(name) ? name : `${name}-${hint.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')}`;
   let id = wanted;
@@ -128,7 +236,10 @@ export function providerFor({ name, entry, hint = null }: Account, path: Path, d
   return id;
 }
 
-/** The share of each deployment in the requests of its group, by the first of `weight`, `rpm` and `tpm` that a member of the group has. Null: all shares are equal. */
+/**
+ * The share of each deployment in the requests of its group, by the first of `weight`,
+ * `rpm` and `tpm` that a member of the group has. Null: all shares are equal.
+ */
 export function weightsOf(deployments: readonly Deployment[]): readonly number[] | null {
   for (const metric of ['weight', 'rpm', 'tpm']) {
     const shares = deployments.map(({ params }) => numberOf(params[metric]) ?? 0);
@@ -148,5 +259,9 @@ export function sharesOf(numbers: readonly number[]): number[] {
 
 /** The amounts that a deployment may take in a minute, and at one time. */
 export function amountsOf({ params }: Deployment, isEnforced: boolean): Fields {
-  return said({ requests_per_minute: isEnforced && countOf(params['rpm']), tokens_per_minute: isEnforced && countOf(params['tpm']), concurrent: countOf(params['max_parallel_requests']) });
+  return said({
+    requests_per_minute: isEnforced && countOf(params['rpm']),
+    tokens_per_minute: isEnforced && countOf(params['tpm']),
+    concurrent: countOf(params['max_parallel_requests']),
+  });
 }

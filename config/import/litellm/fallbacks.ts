@@ -25,16 +25,31 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
   const usual = namedIn('fallbacks', draft, groups);
   const ofContext = namedIn('context_window_fallbacks', draft, groups);
   const standby = settingOf(draft, 'default_fallbacks');
-  const everywhere = [...(usual.get('*') ?? []), ...textsOf(standby?.value).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path: standby?.path ?? [] }))];
+  const everywhere = [
+    ...(usual.get('*') ?? []),
+    ...textsOf(standby?.value).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path: standby?.path ?? [] })),
+  ];
   for (const id of new Set(groups.ids.values())) {
     if (id.endsWith('*')) continue;
     const chain = [...chainOf(id, (one) => usual.get(one) ?? everywhere), ...(ofContext.get(id) ?? [])];
     const fallbacks = [...new Set(chain)].filter((one) => one !== id);
-    if (fallbacks.length > 0) Object.assign(draft.policy(id), { fallbacks, max_attempts: Math.min(mostAttempts, groups.attempts * (1 + fallbacks.length)) });
+    if (fallbacks.length > 0) {
+      Object.assign(draft.policy(id), { fallbacks, max_attempts: Math.min(mostAttempts, groups.attempts * (1 + fallbacks.length)) });
+    }
   }
-  if (standby !== null && everywhere.length > 0 && [...groups.ids.values()].some((id) => id.endsWith('*'))) draft.note(standby.path, 'not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy');
+  if (standby !== null && everywhere.length > 0 && [...groups.ids.values()].some((id) => id.endsWith('*'))) {
+    draft.note(
+      standby.path,
+      'not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy',
+    );
+  }
   const context = settingOf(draft, 'context_window_fallbacks');
-  if (context !== null) draft.note(context.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
+  if (context !== null) {
+    draft.note(
+      context.path,
+      'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length',
+    );
+  }
   const ofContent = settingOf(draft, 'content_policy_fallbacks');
   if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
 }
@@ -42,10 +57,14 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
 /** All names in the fallbacks: those that have some, and those that are asked then. */
 export function fallbackNames(draft: Draft): string[] {
   const entries = ['fallbacks', 'context_window_fallbacks'].flatMap((kind) => listOf(settingOf(draft, kind)?.value).map(fieldsOf));
-  return [...entries.flatMap((entry) => Object.entries(entry).flatMap(([group, fallbacks]) => [group, ...modelsIn(fallbacks)])), ...modelsIn(settingOf(draft, 'default_fallbacks')?.value)];
+  return [
+    ...entries.flatMap((entry) => Object.entries(entry).flatMap(([group, fallbacks]) => [group, ...modelsIn(fallbacks)])),
+    ...modelsIn(settingOf(draft, 'default_fallbacks')?.value),
+  ];
 }
 
-const modelsIn = (fallbacks: unknown): string[] => [fallbacks].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
+const modelsIn = (fallbacks: unknown): string[] =>
+  [fallbacks].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
 
 /** LiteLLM follows five. */
 const deepest = 5;
@@ -53,7 +72,9 @@ const deepest = 5;
 /** A model's fallbacks, each followed by its own fallbacks. */
 function chainOf(id: string, fallbacksOf: (id: string) => readonly string[], seen: readonly string[] = [id]): string[] {
   if (seen.length > deepest) return [];
-  return fallbacksOf(id).filter((one) => !seen.includes(one)).flatMap((one) => [one, ...chainOf(one, fallbacksOf, [...seen, one])]);
+  return fallbacksOf(id)
+    .filter((one) => !seen.includes(one))
+    .flatMap((one) => [one, ...chainOf(one, fallbacksOf, [...seen, one])]);
 }
 
 /** The fallbacks of each model in one of the settings; `*` has those of all other models. */
@@ -65,7 +86,12 @@ function namedIn(kind: string, draft: Draft, groups: Groups): Named {
       const path = [...(setting?.path ?? []), at, group];
       const id = group === '*' ? '*' : modelOf(group, draft, groups);
       if (id === null) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
-      else named.set(id, namesOf(names, { draft, path }).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })));
+      else {
+        named.set(
+          id,
+          namesOf(names, { draft, path }).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })),
+        );
+      }
     }
   });
   return named;
@@ -77,7 +103,9 @@ function namesOf(fallbacks: unknown, { draft, path }: Place): string[] {
   return listOf(fallbacks).flatMap((one) => {
     const { model, ...parameters } = typeof one === 'string' ? { model: one } : fieldsOf(one);
     if (typeof model !== 'string') return [];
-    if (Object.keys(parameters).length > 0) draft.note(path, 'the gateway sets no parameters for its callers: only the model came along', `fallback ${model}`);
+    if (Object.keys(parameters).length > 0) {
+      draft.note(path, 'the gateway sets no parameters for its callers: only the model came along', `fallback ${model}`);
+    }
     return [model];
   });
 }
@@ -89,6 +117,9 @@ function absent(name: string, { draft, path }: Place): string[] {
 
 /** The model of a name: of a group, an alias, or the id of a deployment. */
 function modelOf(name: string, draft: Draft, { ids, deployments }: Groups): string | null {
-  const own = ids.get(name) ?? ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ?? [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
+  const own =
+    ids.get(name) ??
+    ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ??
+    [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
   return own === undefined || own.endsWith('*') ? null : own;
 }

@@ -18,7 +18,8 @@ export function withIncludes(config: Foreign, read: (file: string) => Foreign): 
   const value: Record<string, unknown> = { ...config.value };
   delete value['include'];
   const brought = new Map<string, Brought[]>();
-  const pathsIn = (from: Foreign): string[] => textsOf(from.value['include']).map((name) => (isAbsolute(name) ? name : join(dirname(config.name), name)));
+  const pathsIn = (from: Foreign): string[] =>
+    textsOf(from.value['include']).map((name) => (isAbsolute(name) ? name : join(dirname(config.name), name)));
   const paths = pathsIn(config);
   const seen = new Set([resolve(config.name)]);
   for (const path of paths) {
@@ -38,7 +39,10 @@ export function withIncludes(config: Foreign, read: (file: string) => Foreign): 
     name: config.name,
     value,
     spotOf([key = '', at, ...below]) {
-      const { file, first } = brought.get(String(key))?.findLast((one) => typeof at !== 'number' || at >= one.first) ?? { file: config, first: 0 };
+      const { file, first } = brought.get(String(key))?.findLast((one) => typeof at !== 'number' || at >= one.first) ?? {
+        file: config,
+        first: 0,
+      };
       return file.spotOf([key, ...(at === undefined ? [] : [typeof at === 'number' ? at - first : at]), ...below]);
     },
   };

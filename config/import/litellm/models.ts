@@ -25,7 +25,11 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
   }
   dropUnused(draft);
   draft.includes = mayInclude(draft, facts);
-  if (draft.includes) for (const [id, item] of draft.models) if (facts.isId(id)) draft.models.set(id, { ...item, value: { ...item.value, providers: { replace: item.value['providers'] } } });
+  if (draft.includes) {
+    for (const [id, item] of draft.models) {
+      if (facts.isId(id)) draft.models.set(id, { ...item, value: { ...item.value, providers: { replace: item.value['providers'] } } });
+    }
+  }
   return ids;
 }
 
@@ -33,14 +37,18 @@ const targetOf = ({ providerId, account }: Deployment): string => `${providerId}
 
 /** Drops the providers of entries that were left out. */
 function dropUnused({ models, providers }: Draft): void {
-  const used = new Set([...models.values()].flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)));
+  const used = new Set(
+    [...models.values()].flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)),
+  );
   for (const id of providers.keys()) if (!used.has(id)) providers.delete(id);
 }
 
 /** The members by their `order`, each target once. */
 function inOrder(members: readonly Deployment[]): Deployment[] {
   const targets = members.map(targetOf);
-  return members.filter((member, at) => targets.indexOf(targetOf(member)) === at).toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
+  return members
+    .filter((member, at) => targets.indexOf(targetOf(member)) === at)
+    .toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
 }
 
 function idOf(group: string, [first]: readonly Deployment[], draft: Draft): string | null {
@@ -60,19 +68,29 @@ function writeWildcard(id: string, members: readonly Deployment[], draft: Draft)
     draft.note([...path, 'model'], 'left out: a wildcard has its * at the end', group);
     return false;
   });
-  if (open.length > 0) draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: draft.where(...open.map(({ path }) => path)) });
+  if (open.length > 0) {
+    draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: draft.where(...open.map(({ path }) => path)) });
+  }
 }
 
 /**
- * Whether the catalogue may be included, from which wildcards know their prices. It opens the catalogue's models of each provider by their ids, so
- * only where a wildcard opens all of these providers anyway; and no name here may be an alias there.
+ * Whether the catalogue may be included, from which wildcards know their prices. It opens the catalogue's models of each
+ * provider by their ids, so only where a wildcard opens all of these providers anyway; and no name here may be an alias there.
  */
 function mayInclude(draft: Draft, facts: CatalogueFacts): boolean {
   const wildcards = [...draft.models.values()].filter(({ value }) => String(value['id']).endsWith('*'));
   if (wildcards.length === 0) return false;
   const open = new Set(wildcards.flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)));
-  const isSafe = [...draft.providers.keys()].every((id) => open.has(id) || !facts.serves(id)) && [...draft.models.keys()].every((id) => !facts.isAlias(id));
-  if (!isSafe) draft.notes.push({ line: 0, what: 'wildcards', todo: 'prices of what they let through are not known. `include: [model-gateway/config/catalogue/*.yaml]` knows them, and opens the models of the catalogue by their ids too' });
+  const isSafe =
+    [...draft.providers.keys()].every((id) => open.has(id) || !facts.serves(id)) &&
+    [...draft.models.keys()].every((id) => !facts.isAlias(id));
+  if (!isSafe) {
+    draft.notes.push({
+      line: 0,
+      what: 'wildcards',
+      todo: 'prices of what they let through are not known. `include: [model-gateway/config/catalogue/*.yaml]` knows them, and opens the models of the catalogue by their ids too',
+    });
+  }
   return isSafe;
 }
 
@@ -89,30 +107,52 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
   const own = prices.find((price) => price !== null) ?? null;
   const same = own !== null && prices.every((price) => JSON.stringify(price) === JSON.stringify(own));
   const isVector = (shared as { architecture?: { output_modalities?: unknown } }).architecture?.output_modalities !== undefined;
-  const ability = (member: Deployment, at: number): Fields => ({ ...abilitiesOf(member, known[at] ?? (first === null ? null : { ...first, mapping: null }), isVector), ...(!same && prices[at] !== null && { pricing: prices[at] }) });
-  const remark = first === null ? 'prices and abilities are not known: say what you know' : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
-  draft.models.set(id, { value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) }, remark: `${draft.where(...members.map(({ path }) => path))}; ${remark}` });
+  const ability = (member: Deployment, at: number): Fields => ({
+    ...abilitiesOf(member, known[at] ?? (first === null ? null : { ...first, mapping: null }), isVector),
+    ...(!same && prices[at] !== null && { pricing: prices[at] }),
+  });
+  const remark =
+    first === null
+      ? 'prices and abilities are not known: say what you know'
+      : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
+  draft.models.set(id, {
+    value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) },
+    remark: `${draft.where(...members.map(({ path }) => path))}; ${remark}`,
+  });
 }
 
 /** Names under which the catalogue may have the model. */
 function namesOf({ account, info }: Deployment, id: string): string[] {
   const base = textOf(info['base_model'])?.split('/').at(-1);
   // wire: Vertex AI writes the version of a model behind @, where the vendor itself writes it behind - (claude-sonnet-4@20250514)
-  return [base, account.externalId, account.externalId.split('/').at(-1), account.externalId.replace('@', '-'), id].filter((name) => name !== undefined);
+  return [base, account.externalId, account.externalId.split('/').at(-1), account.externalId.replace('@', '-'), id].filter(
+    (name) => name !== undefined,
+  );
 }
 
 /** The facts of the model in `model_info`. */
 function factsOf(members: readonly Deployment[]): Fields {
   const first = (name: string): number | null => members.map(({ info }) => countOf(info[name])).find((count) => count !== null) ?? null;
   const [input, output] = [first('max_input_tokens'), first('max_output_tokens') ?? first('max_tokens')];
-  const isVector = members.some(({ info, account }) => info['mode'] === 'embedding' || (info['mode'] === undefined && /embed/i.test(account.externalId)));
-  return said({ architecture: isVector && { output_modalities: ['embeddings'] }, context_length: input, max_output_tokens: isVector ? null : output });
+  const isVector = members.some(
+    ({ info, account }) => info['mode'] === 'embedding' || (info['mode'] === undefined && /embed/i.test(account.externalId)),
+  );
+  return said({
+    architecture: isVector && { output_modalities: ['embeddings'] },
+    context_length: input,
+    max_output_tokens: isVector ? null : output,
+  });
 }
 
 /** Prices in the entry itself, as decimals. */
 function pricesOf({ params, info }: Deployment): Fields | null {
   const price = (name: string): string | null => decimal(numberOf(params[name]) ?? numberOf(info[name]));
-  const stated = said({ prompt: price('input_cost_per_token'), completion: price('output_cost_per_token'), input_cache_read: price('cache_read_input_token_cost'), input_cache_write: price('cache_creation_input_token_cost') });
+  const stated = said({
+    prompt: price('input_cost_per_token'),
+    completion: price('output_cost_per_token'),
+    input_cache_read: price('cache_read_input_token_cost'),
+    input_cache_write: price('cache_creation_input_token_cost'),
+  });
   return Object.keys(stated).length === 0 ? null : stated;
 }
 
@@ -123,11 +163,22 @@ function abilitiesOf({ account, info, prefix }: Deployment, known: Known | null,
   if (isVector) return {};
   const own = account.dialect ?? (prefix === 'openai' && account.name === 'openai' ? known?.mapping?.dialect : null) ?? null;
   const stated = (name: string, field: string): Fields => (typeof info[name] === 'boolean' ? { [field]: info[name] } : {});
-  const told = { ...stated('supports_vision', 'vision'), ...stated('supports_function_calling', 'tools'), ...stated('supports_parallel_function_calling', 'parallelToolCalls'), ...(info['supports_reasoning'] === false && { reasoning: false }) };
+  const told = {
+    ...stated('supports_vision', 'vision'),
+    ...stated('supports_function_calling', 'tools'),
+    ...stated('supports_parallel_function_calling', 'parallelToolCalls'),
+    ...(info['supports_reasoning'] === false && { reasoning: false }),
+  };
   return { ...(own !== null && { dialect: own }), ...(known === null ? anything : mappingFacts(known)), ...told };
 }
 
 function mappingsOf(members: readonly Deployment[], ability: (member: Deployment, at: number) => Fields): Fields[] {
   const weights = weightsOf(members);
-  return members.map((member, at) => ({ providerId: member.providerId, externalId: member.account.externalId, ...(weights !== null && { weight: weights[at] }), ...(member.account.dialect !== undefined && { dialect: member.account.dialect }), ...ability(member, at) }));
+  return members.map((member, at) => ({
+    providerId: member.providerId,
+    externalId: member.account.externalId,
+    ...(weights !== null && { weight: weights[at] }),
+    ...(member.account.dialect !== undefined && { dialect: member.account.dialect }),
+    ...ability(member, at),
+  }));
 }

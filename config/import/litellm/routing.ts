@@ -12,8 +12,21 @@ import { settingOf } from './sections.ts';
 
 /** Settings that both sections may have and this file reads. */
 export const routingSettings: readonly string[] = [
-  'routing_strategy', 'num_retries', 'timeout', 'request_timeout', 'stream_timeout', 'allowed_fails', 'cooldown_time', 'disable_cooldowns', 'fallbacks', 'context_window_fallbacks',
-  'content_policy_fallbacks', 'default_fallbacks', 'model_group_alias', 'provider_budget_config', 'optional_pre_call_checks',
+  'routing_strategy',
+  'num_retries',
+  'timeout',
+  'request_timeout',
+  'stream_timeout',
+  'allowed_fails',
+  'cooldown_time',
+  'disable_cooldowns',
+  'fallbacks',
+  'context_window_fallbacks',
+  'content_policy_fallbacks',
+  'default_fallbacks',
+  'model_group_alias',
+  'provider_budget_config',
+  'optional_pre_call_checks',
 ];
 
 export function writeRouting(draft: Draft, groups: Groups): void {
@@ -23,11 +36,24 @@ export function writeRouting(draft: Draft, groups: Groups): void {
   writeTimeouts(draft, groups);
   writeRests(draft);
   writeFallbacks(draft, { ...groups, attempts: 1 + (retriesOf(draft) ?? usualRetries) });
-  writeDeploymentLimits(draft, groups, strategy.startsWith('usage-based') || textsOf(settingOf(draft, 'optional_pre_call_checks')?.value).includes('enforce_model_rate_limits'));
+  writeDeploymentLimits(
+    draft,
+    groups,
+    strategy.startsWith('usage-based') ||
+      textsOf(settingOf(draft, 'optional_pre_call_checks')?.value).includes('enforce_model_rate_limits'),
+  );
   writeProviderBudgets(draft, groups);
 }
 
-const strategies: Readonly<Record<string, string>> = { 'simple-shuffle': 'weighted', 'least-busy': 'balanced', 'usage-based-routing': 'weighted', 'usage-based-routing-v2': 'weighted', 'latency-based-routing': 'fastest', 'cost-based-routing': 'cheapest', 'provider-budget-routing': 'weighted' };
+const strategies: Readonly<Record<string, string>> = {
+  'simple-shuffle': 'weighted',
+  'least-busy': 'balanced',
+  'usage-based-routing': 'weighted',
+  'usage-based-routing-v2': 'weighted',
+  'latency-based-routing': 'fastest',
+  'cost-based-routing': 'cheapest',
+  'provider-budget-routing': 'weighted',
+};
 const otherwise: Readonly<Record<string, string>> = {
   'least-busy': 'here balanced: shares by price, success and speed',
   'usage-based-routing': 'here shares by rpm and tpm, with the same numbers as limits',
@@ -38,8 +64,11 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   const setting = settingOf(draft, 'routing_strategy');
   const name = textOf(setting?.value) ?? 'simple-shuffle';
   const strategy = strategies[name];
-  if (setting !== null && strategy === undefined) draft.note(setting.path, 'has no counterpart; here weighted', nameOf(setting.path) + `: ${name}`);
-  else if (setting !== null && otherwise[name] !== undefined) draft.note(setting.path, otherwise[name], nameOf(setting.path) + `: ${name}`);
+  if (setting !== null && strategy === undefined) {
+    draft.note(setting.path, 'has no counterpart; here weighted', nameOf(setting.path) + `: ${name}`);
+  } else if (setting !== null && otherwise[name] !== undefined) {
+    draft.note(setting.path, otherwise[name], nameOf(setting.path) + `: ${name}`);
+  }
   draft.usual['strategy'] = strategy ?? 'weighted';
   for (const [group, id] of ids) {
     const members = deployments.filter((member) => member.group === group && numberOf(member.params['order']) !== null);
@@ -85,7 +114,9 @@ function writeRetries(draft: Draft): void {
   if (retries === null) return;
   draft.usual['max_attempts'] = Math.min(mostAttempts, retries + 1);
   draft.usual['retry'] = { same_target: Math.min(mostAttempts, retries) };
-  if (retries >= mostAttempts) draft.note(settingOf(draft, 'num_retries')?.path ?? [], `a request asks providers ${mostAttempts} times at most`);
+  if (retries >= mostAttempts) {
+    draft.note(settingOf(draft, 'num_retries')?.path ?? [], `a request asks providers ${mostAttempts} times at most`);
+  }
 }
 
 const milliseconds = (seconds: number): number => Math.max(1, Math.round(seconds * 1000));
@@ -98,9 +129,14 @@ function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
   const seconds = numberOf(setting?.value);
   if (seconds !== null && seconds > 0) draft.usual['timeout_ms'] = limitsOfTime(milliseconds(seconds));
   const ofStreams = settingOf(draft, 'stream_timeout');
-  if (ofStreams !== null) draft.note(ofStreams.path, 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle');
+  if (ofStreams !== null) {
+    draft.note(ofStreams.path, 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle');
+  }
   for (const [group, id] of ids) {
-    const own = deployments.filter((member) => member.group === group).map(({ params }) => numberOf(params['timeout']) ?? 0).filter((one) => one > 0);
+    const own = deployments
+      .filter((member) => member.group === group)
+      .map(({ params }) => numberOf(params['timeout']) ?? 0)
+      .filter((one) => one > 0);
     if (own.length > 0 && !id.endsWith('*')) draft.policy(id)['timeout_ms'] = limitsOfTime(milliseconds(Math.max(...own)));
   }
 }
@@ -112,8 +148,15 @@ function writeRests(draft: Draft): void {
   const [fails, cooldown] = [numberOf(settingOf(draft, 'allowed_fails')?.value), numberOf(settingOf(draft, 'cooldown_time')?.value)];
   const isOff = settingOf(draft, 'disable_cooldowns')?.value === true;
   if (!isOff && fails === null && cooldown === null) return;
-  const breaker = isOff ? false : { ...(fails !== null && { failures: Math.max(1, Math.round(fails) + 1) }), ...(cooldown !== null && cooldown > 0 && { rest_ms: Math.min(longestRest, milliseconds(cooldown)) }) };
-  if (cooldown !== null && milliseconds(cooldown) > longestRest) draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'a rest begins with a minute at most');
+  const breaker = isOff
+    ? false
+    : {
+        ...(fails !== null && { failures: Math.max(1, Math.round(fails) + 1) }),
+        ...(cooldown !== null && cooldown > 0 && { rest_ms: Math.min(longestRest, milliseconds(cooldown)) }),
+      };
+  if (cooldown !== null && milliseconds(cooldown) > longestRest) {
+    draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'a rest begins with a minute at most');
+  }
   for (const [id, item] of draft.providers) draft.providers.set(id, { ...item, value: { ...item.value, breaker } });
 }
 
@@ -130,7 +173,13 @@ function writeDeploymentLimits(draft: Draft, { deployments }: Groups, isEnforced
     const isAlone = same.every((other) => other.path[1] === path[1]);
     if (isAlone && same[0] !== member) continue;
     if (isAlone) draft.limits.push({ value: { by: 'provider', match: providerId, ...amounts }, remark: draft.where(path) });
-    else draft.note(path, `limits count by provider, and ${providerId} serves other models too: give this model a provider of its own, or limit by model`, `limits of ${member.group}`);
+    else {
+      draft.note(
+        path,
+        `limits count by provider, and ${providerId} serves other models too: give this model a provider of its own, or limit by model`,
+        `limits of ${member.group}`,
+      );
+    }
   }
 }
 
@@ -142,7 +191,17 @@ function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
     const budget = budgetOf(limit ?? most, period ?? duration);
     const ids = new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId));
     const [id] = ids;
-    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: draft.where(path) });
-    else draft.note(path, typeof budget === 'string' ? budget : ids.size === 0 ? 'no model of this file is from there' : `no budget is set: a limit counts one provider, and here are ${[...ids].join(', ')}; give each a part of it in \`limits\``);
+    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) {
+      draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: draft.where(path) });
+    } else {
+      draft.note(
+        path,
+        typeof budget === 'string'
+          ? budget
+          : ids.size === 0
+            ? 'no model of this file is from there'
+            : `no budget is set: a limit counts one provider, and here are ${[...ids].join(', ')}; give each a part of it in \`limits\``,
+      );
+    }
   }
 }

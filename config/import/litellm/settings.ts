@@ -26,14 +26,29 @@ export function writeSettings(draft: Draft): void {
     }
   }
   for (const [name, section] of Object.entries(value)) {
-    if (['model_list', 'credential_list', 'litellm_settings', 'router_settings', 'general_settings'].includes(name) || section === null) continue;
-    if (name === 'environment_variables') for (const variable of Object.keys(fieldsOf(section))) draft.note([name, variable], 'put it into the environment, or into .env beside the file');
-    else draft.note([name], sections[name] ?? 'has no counterpart');
+    if (['model_list', 'credential_list', 'litellm_settings', 'router_settings', 'general_settings'].includes(name) || section === null) {
+      continue;
+    }
+    if (name === 'environment_variables') {
+      for (const variable of Object.keys(fieldsOf(section))) {
+        draft.note([name, variable], 'put it into the environment, or into .env beside the file');
+      }
+    } else draft.note([name], sections[name] ?? 'has no counterpart');
   }
   if (isCachedInRedis(fieldsOf(value['litellm_settings']))) draft.redis ??= reference('REDIS_URL');
   const stored = fieldsOf(value['general_settings'])['store_prompts_in_spend_logs'] === true;
-  draft.plugin('log/journal', { store: 'sqlite', bodies: stored, retention_days: retentionOf(fieldsOf(value['general_settings'])['maximum_spend_logs_retention_period']) });
-  if (!stored) draft.notes.push({ line: 0, what: 'log/journal', todo: 'LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard' });
+  draft.plugin('log/journal', {
+    store: 'sqlite',
+    bodies: stored,
+    retention_days: retentionOf(fieldsOf(value['general_settings'])['maximum_spend_logs_retention_period']),
+  });
+  if (!stored) {
+    draft.notes.push({
+      line: 0,
+      what: 'log/journal',
+      todo: 'LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard',
+    });
+  }
   draft.plugin('log/otel', { endpoint: '${OTEL_EXPORTER_OTLP_ENDPOINT:-}' });
 }
 
@@ -70,36 +85,60 @@ const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_
 export function keyAmounts(given: Fields): { readonly amounts: Fields; readonly fault: string | null } {
   const found = budgetOf(given['max_budget'], given['budget_duration']);
   const fault = typeof found === 'string' ? found : null;
-  const amounts = said({ requests_per_minute: countOf(given['rpm_limit']), tokens_per_minute: countOf(given['tpm_limit']), concurrent: countOf(given['max_parallel_requests']), budget: fault === null ? found : null });
+  const amounts = said({
+    requests_per_minute: countOf(given['rpm_limit']),
+    tokens_per_minute: countOf(given['tpm_limit']),
+    concurrent: countOf(given['max_parallel_requests']),
+    budget: fault === null ? found : null,
+  });
   return { amounts, fault };
 }
 
 const masterKey: Read = (value, { draft, path }) => {
   const given = new Given('', { master_key: value }, { path: path.slice(0, 1), draft });
-  draft.keys.push({ value: { name: 'master', key: given.secret('master_key', 'LITELLM_MASTER_KEY') ?? reference('LITELLM_MASTER_KEY') }, remark: draft.where(path) });
-  draft.note(path, 'here it is a key of a caller. The dashboard and /api have another one: the first start prints it, or `server.admin_key` sets it');
+  draft.keys.push({
+    value: { name: 'master', key: given.secret('master_key', 'LITELLM_MASTER_KEY') ?? reference('LITELLM_MASTER_KEY') },
+    remark: draft.where(path),
+  });
+  draft.note(
+    path,
+    'here it is a key of a caller. The dashboard and /api have another one: the first start prints it, or `server.admin_key` sets it',
+  );
 };
 
 const callbacks: Read = (value, { draft, path }) => {
   for (const name of new Set(textsOf(value))) {
     if (name === 'prometheus') continue;
-    if (name === 'otel' || name === 'opentelemetry') draft.note(path, 'log/otel sends traces where OTEL_EXPORTER_OTLP_ENDPOINT points (LiteLLM reads OTEL_ENDPOINT too), over HTTP, port 4318', name);
-    else draft.note(path, 'where it takes OTLP over HTTP, log/otel sends traces there (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS); else a plugin at `log` (examples/webhook.ts)', name);
+    if (name === 'otel' || name === 'opentelemetry') {
+      draft.note(
+        path,
+        'log/otel sends traces where OTEL_EXPORTER_OTLP_ENDPOINT points (LiteLLM reads OTEL_ENDPOINT too), over HTTP, port 4318',
+        name,
+      );
+    } else {
+      draft.note(
+        path,
+        'where it takes OTLP over HTTP, log/otel sends traces there (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS); else a plugin at `log` (examples/webhook.ts)',
+        name,
+      );
+    }
   }
 };
 
 const cached: Read = (value, { draft, section, path }) => {
   if (value !== true) return;
   const params = fieldsOf(section['cache_params']);
-  if (params['mode'] === 'default_off') draft.note(path, 'a request asks for the cache by the header x-cache: on', 'cache_params.mode: default_off');
-  else draft.usual['cache'] = true;
+  if (params['mode'] === 'default_off') {
+    draft.note(path, 'a request asks for the cache by the header x-cache: on', 'cache_params.mode: default_off');
+  } else draft.usual['cache'] = true;
   draft.note(path, 'a kept answer is given to the caller who asked for it, and to nobody else (docs/cache.md)');
 };
 
 /** Places outside of the process in which LiteLLM keeps exact repeats. */
 const otherStores = new Set(['s3', 'gcs', 'disk', 'azure-blob']);
 
-const isCachedInRedis = ({ cache, cache_params: params }: Fields): boolean => cache === true && isFields(params) && (textOf(params['type']) ?? 'redis') === 'redis';
+const isCachedInRedis = ({ cache, cache_params: params }: Fields): boolean =>
+  cache === true && isFields(params) && (textOf(params['type']) ?? 'redis') === 'redis';
 
 const cacheParams: Read = (value, { draft, path, section }) => {
   const params = fieldsOf(value);
@@ -108,14 +147,33 @@ const cacheParams: Read = (value, { draft, path, section }) => {
   const seconds = countOf(params['ttl']);
   if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
   if (isCachedInRedis(section)) writeRedis(params, { draft, path });
-  else if (type !== 'local') draft.note([...path, 'type'], otherStores.has(type) ? 'kept in memory, or in Redis' : 'only exact repeats are answered from the cache, in memory or in Redis', type);
-  for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) if (params[name] !== undefined) draft.note([...path, name], name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart');
+  else if (type !== 'local') {
+    draft.note(
+      [...path, 'type'],
+      otherStores.has(type) ? 'kept in memory, or in Redis' : 'only exact repeats are answered from the cache, in memory or in Redis',
+      type,
+    );
+  }
+  for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) {
+    if (params[name] !== undefined) {
+      draft.note(
+        [...path, name],
+        name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart',
+      );
+    }
+  }
 };
 
 /** The cache and the router may name the same Redis, and one of them may leave the address to the environment. The cache is read first. */
 function writeRedis(params: Fields, { draft, path }: Place): void {
   const url = redisUrl(params, { draft, path });
-  if (draft.redis !== null && url !== null && draft.redis !== url) draft.note(path, 'limits, the cache and all else share one Redis: the address of the cache came along, this one did not', `the Redis of ${path[0]}`);
+  if (draft.redis !== null && url !== null && draft.redis !== url) {
+    draft.note(
+      path,
+      'limits, the cache and all else share one Redis: the address of the cache came along, this one did not',
+      `the Redis of ${path[0]}`,
+    );
+  }
   draft.redis ??= url;
 }
 
@@ -130,14 +188,26 @@ function redisUrl(params: Fields, { draft, path }: Place): string | null {
   const password = given.secret('redis_password', 'REDIS_PASSWORD') ?? given.secret('password', 'REDIS_PASSWORD');
   const [port, database] = [given.text('redis_port', 'port') ?? '6379', given.text('redis_db', 'db')];
   const name = given.text('username', 'redis_username') ?? '';
-  if (password !== null && password !== 'none') draft.note(path, 'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX', 'the password of Redis');
+  if (password !== null && password !== 'none') {
+    draft.note(
+      path,
+      'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX',
+      'the password of Redis',
+    );
+  }
   const access = password === null || password === 'none' ? '' : `${name}:${password}@`;
-  return url ?? (host === null ? null : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`);
+  return (
+    url ??
+    (host === null
+      ? null
+      : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`)
+  );
 }
 
 const redisOfRouter: Read = (_, { draft, path, section }) => writeRedis(section, { draft, path: path.slice(0, 1) });
 
-const identity: Read = (value, { draft, path }) => draft.note(path, `tokens of other issuers need a plugin at \`auth\`${typeof value === 'string' ? ', instead of this file' : ''}`);
+const identity: Read = (value, { draft, path }) =>
+  draft.note(path, `tokens of other issuers need a plugin at \`auth\`${typeof value === 'string' ? ', instead of this file' : ''}`);
 
 const readers: Readonly<Record<string, Read>> = {
   drop_params: nothingToDo,
@@ -152,7 +222,8 @@ const readers: Readonly<Record<string, Read>> = {
   maximum_spend_logs_retention_period: nothingToDo,
   maximum_spend_logs_retention_interval: nothingToDo,
   set_max_fallbacks: nothingToDo,
-  disable_spend_logs: (value, { draft, path }) => void (value === true && draft.note(path, 'every request is on record; `log/journal` without its line under `plugins` keeps nothing')),
+  disable_spend_logs: (value, { draft, path }) =>
+    void (value === true && draft.note(path, 'every request is on record; `log/journal` without its line under `plugins` keeps nothing')),
   turn_off_message_logging: nothingToDo,
   master_key: masterKey,
   max_budget: budget,
@@ -183,9 +254,18 @@ const readers: Readonly<Record<string, Read>> = {
     const size = numberOf(value);
     if (size !== null && size > 0) draft.server['limits'] = { body: Math.round(size * 1024 * 1024) };
   },
-  completion_model: (value, { draft, path }) => draft.note(path, `a request names its model; a policy of another name may stand for it: routing: { models: { NAME: { candidates: [${literal(String(value))}] } } }`),
+  completion_model: (value, { draft, path }) =>
+    draft.note(
+      path,
+      `a request names its model; a policy of another name may stand for it: routing: { models: { NAME: { candidates: [${literal(String(value))}] } } }`,
+    ),
   custom_auth: identity,
   enable_jwt_auth: identity,
-  database_url: (value, { draft, path }) => draft.note(path, `the log has its own database: log/journal with { store: postgres, url: ${typeof value === 'string' && value.startsWith('os.environ/') ? written(value) : '${DATABASE_URL}'} }, in another one than LiteLLM's. Its keys come along by \`gateway import litellm CONFIG KEYS.json\` (docs/coming-from-litellm.md)`),
-  blocked_user_list: (value, { draft, path }) => draft.note(path, `has no counterpart for ${listOf(value).length} users: refuse them in a plugin at \`normalise\``),
+  database_url: (value, { draft, path }) =>
+    draft.note(
+      path,
+      `the log has its own database: log/journal with { store: postgres, url: ${typeof value === 'string' && value.startsWith('os.environ/') ? written(value) : '${DATABASE_URL}'} }, in another one than LiteLLM's. Its keys come along by \`gateway import litellm CONFIG KEYS.json\` (docs/coming-from-litellm.md)`,
+    ),
+  blocked_user_list: (value, { draft, path }) =>
+    draft.note(path, `has no counterpart for ${listOf(value).length} users: refuse them in a plugin at \`normalise\``),
 };

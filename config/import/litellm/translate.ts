@@ -33,6 +33,8 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
 
 function accessGroupsOf(deployments: readonly Deployment[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
-  for (const { info, group } of deployments) for (const name of textsOf(info['access_groups'])) groups.set(name, [...(groups.get(name) ?? []), group]);
+  for (const { info, group } of deployments) {
+    for (const name of textsOf(info['access_groups'])) groups.set(name, [...(groups.get(name) ?? []), group]);
+  }
   return groups;
 }

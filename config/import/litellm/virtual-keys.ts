@@ -1,4 +1,7 @@
-/** Keys that LiteLLM keeps in its database, from the answer of its `GET /key/list?return_full_object=true`. Callers keep their keys: both programs keep SHA-256 of them. */
+/**
+ * Keys that LiteLLM keeps in its database, from the answer of its `GET
+ * /key/list?return_full_object=true`. Callers keep their keys: both programs keep SHA-256 of them.
+ */
 import type { Draft } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Foreign } from '../foreign.ts';
@@ -38,7 +41,13 @@ export function writeKeys({ pages, ...more }: KeySources): void {
   for (const keys of pages) writePage(keys, more);
   const [here, all] = [pages.flatMap(rowsOf).length, Math.max(0, ...pages.map(({ value }) => numberOf(value['total_count']) ?? 0))];
   // safety: callers whose keys are on a page that is not given would lose their access
-  if (here < all) more.draft.notes.push({ line: 0, what: pages.map(({ name }) => name).join(', '), todo: `LiteLLM has ${all} keys, and ${here} of them are here: ask it for the other pages too (page=2), and name all files behind the config` });
+  if (here < all) {
+    more.draft.notes.push({
+      line: 0,
+      what: pages.map(({ name }) => name).join(', '),
+      todo: `LiteLLM has ${all} keys, and ${here} of them are here: ask it for the other pages too (page=2), and name all files behind the config`,
+    });
+  }
 }
 
 function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources, 'pages'>): void {
@@ -48,7 +57,9 @@ function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources,
     const { line } = keys.spotOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
     const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });
     const token = textOf(row['token']) ?? '';
-    if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
+    if (!/^[0-9a-f]{64}$/.test(token)) {
+      return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
+    }
     const expires = textOf(row['expires']) === null ? null : new Date(textOf(row['expires']) ?? '');
     if (expires !== null && Number.isNaN(expires.getTime())) return note('left out: nobody can read the time in `expires`');
     let name = nameOf(row);
@@ -56,8 +67,13 @@ function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources,
     names.add(name);
     const { amounts, fault } = keyAmounts(row);
     if (fault !== null) note(fault);
-    const models = textsOf(row['models']).filter((model) => !everyModel.has(model)).flatMap((model) => accessGroups.get(model) ?? model).map((model) => ids.get(model) ?? model);
-    for (const [field, todo] of Object.entries(left)) if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
+    const models = textsOf(row['models'])
+      .filter((model) => !everyModel.has(model))
+      .flatMap((model) => accessGroups.get(model) ?? model)
+      .map((model) => ids.get(model) ?? model);
+    for (const [field, todo] of Object.entries(left)) {
+      if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
+    }
     if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
     draft.keys.push({
       value: {
@@ -79,6 +95,10 @@ const nameOf = (row: Fields): string => textOf(row['key_alias']) ?? textOf(row['
 /** The row's metadata: the team, the user, and other values that are texts. */
 function withMetadata(row: Fields): Fields {
   const own = Object.entries(fieldsOf(row['metadata'])).filter(([name, value]) => typeof value === 'string' && /^[\w-]+$/.test(name));
-  const metadata = { ...Object.fromEntries(own), ...(textOf(row['team_id']) !== null && { team: textOf(row['team_id']) }), ...(textOf(row['user_id']) !== null && { user: textOf(row['user_id']) }) };
+  const metadata = {
+    ...Object.fromEntries(own),
+    ...(textOf(row['team_id']) !== null && { team: textOf(row['team_id']) }),
+    ...(textOf(row['user_id']) !== null && { user: textOf(row['user_id']) }),
+  };
   return Object.keys(metadata).length === 0 ? {} : { metadata };
 }

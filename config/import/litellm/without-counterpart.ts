@@ -3,7 +3,7 @@
 const byKey = 'write it at each key under `keys`, or as `limits`';
 const byDatabase = 'LiteLLM keeps it in its database; here the file says it';
 export const guard = 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)';
-const notify = '`alerts` tells a webhook, Slack\'s too, of errors, latency, cost and providers that are down (docs/alerts.md)';
+const notify = "`alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)";
 
 export const settingsAdvice: Readonly<Record<string, string>> = {
   retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',

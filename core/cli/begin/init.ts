@@ -14,9 +14,13 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
     writeFileSync(file, configText(readFileSync(shippedConfig, 'utf8'), on), { flag: 'wx' });
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new Exit(1, isThere ? `${file} exists already, and is not changed.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Exit(1, isThere ? `${file} exists already, and is not changed.` : `${file} cannot be written: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
-  print(`${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`);
+  print(
+    `${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`,
+  );
 }
 
 /** The shipped config for another folder: what is on comes first, and what is in the package is named so that it is found from anywhere. */
@@ -24,7 +28,14 @@ function configText(shipped: string, on: readonly string[]): string {
   const [, before = '', block = '', after = ''] = /^([^]*?\nproviders:\n)((?: {2}.*\n)+)([^]*)$/.exec(shipped) ?? [];
   const lines = block.trimEnd().split('\n');
   const isOn = (line: string): boolean => on.includes(/^ {2}([\w-]+):/.exec(line)?.[1] ?? '');
-  const sorted = ['  # on', ...lines.filter(isOn), '', '  # off until their variables are set', ...lines.filter((line) => !isOn(line)), ''].join('\n');
+  const sorted = [
+    '  # on',
+    ...lines.filter(isOn),
+    '',
+    '  # off until their variables are set',
+    ...lines.filter((line) => !isOn(line)),
+    '',
+  ].join('\n');
   return (before + sorted + after)
     .replace('$schema=./schemas/', `$schema=${packageFolder}/schemas/`)
     .replace('  - ./config/catalogue/', '  - model-gateway/config/catalogue/');

@@ -22,7 +22,9 @@ export function outlive({ logger, places, isServing }: MishapParts): void {
   });
   process.on('uncaughtException', (error) => {
     const plugin = places.pluginIn(error);
-    if (plugin !== null) return logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
+    if (plugin !== null) {
+      return logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
+    }
     // listhen checks the port, binds it, and does not wait for the error of the bind
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
       process.stderr.write(`${error.message}. Choose another port: --port N\n`);
@@ -33,6 +35,10 @@ export function outlive({ logger, places, isServing }: MishapParts): void {
   });
   // the error of a request is handled with the request; a rejection that arrives here belongs to work that nobody waits for
   process.on('unhandledRejection', (error) => {
-    logger.error('a promise was rejected that nobody waits for; the gateway goes on', { plugin: places.pluginIn(error), error, ...(error instanceof Error && { stack: error.stack }) });
+    logger.error('a promise was rejected that nobody waits for; the gateway goes on', {
+      plugin: places.pluginIn(error),
+      error,
+      ...(error instanceof Error && { stack: error.stack }),
+    });
   });
 }

@@ -8,7 +8,10 @@ import { defaultConfigFile } from '../command-table.ts';
 
 export const shippedConfig: string = join(packageFolder, defaultConfigFile);
 
-/** The config file of a command. @param named by `--config`; null: nobody has named one. A text without a character comes from a variable of the shell that is not set */
+/**
+ * The config file of a command.
+ * @param named by `--config`; null: nobody has named one. A text without a character comes from a variable of the shell that is not set
+ */
 export function configFile(named: string | null): string {
   if (named === '') throw new UsageError('--config needs the name of a file');
   return named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : shippedConfig);

@@ -1,4 +1,6 @@
-/** `gateway doctor`: looks at all that a gateway with this config needs, and says of each part how it is and what to do. It serves nothing. */
+/**
+ * `gateway doctor`: looks at all that a gateway with this config needs, and says of each part how it is and what to do. It serves nothing.
+ */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { within } from '../../cancellation.ts';
@@ -20,7 +22,9 @@ interface DoctorParts extends Output {
   /** The config file, with its whole path. */
   readonly file: string;
   /** The good config with its plugins and the text of its warnings; or its faults as text. */
-  readonly read: { readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: string } | { readonly faults: string };
+  readonly read:
+    | { readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: string }
+    | { readonly faults: string };
   /** Takes what parts of the gateway write into the process log. */
   readonly logger: Logger;
 }
@@ -32,29 +36,53 @@ export async function examine({ json, print, file, read, logger }: DoctorParts):
   if (faults > 0) throw new Exit(1, `${counted(faults, 'fault')}.`);
 }
 
-const ofProgram = (): Finding => ({ part: 'version', state: 'good', text: `${version}, on Node ${process.versions.node}, ${process.platform} ${process.arch}` });
+const ofProgram = (): Finding => ({
+  part: 'version',
+  state: 'good',
+  text: `${version}, on Node ${process.versions.node}, ${process.platform} ${process.arch}`,
+});
 
-const ofFaults = (file: string, faults: string): Finding => ({ part: 'config', state: 'fault', text: `${file} cannot be used; the other parts are checked once it can\n${faults}`, fix: 'fix these places; gateway check checks only the config' });
+const ofFaults = (file: string, faults: string): Finding => ({
+  part: 'config',
+  state: 'fault',
+  text: `${file} cannot be used; the other parts are checked once it can\n${faults}`,
+  fix: 'fix these places; gateway check checks only the config',
+});
 
-async function ofConfig(file: string, { config, plugins, warnings }: Exclude<DoctorParts['read'], { faults: string }>, logger: Logger): Promise<Finding[]> {
-  const first: Finding = warnings === ''
-    ? { part: 'config', state: 'good', text: `${file}: ${contentsOf(config)}` }
-    : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'fix these places, or leave those that are intended' };
+async function ofConfig(
+  file: string,
+  { config, plugins, warnings }: Exclude<DoctorParts['read'], { faults: string }>,
+  logger: Logger,
+): Promise<Finding[]> {
+  const first: Finding =
+    warnings === ''
+      ? { part: 'config', state: 'good', text: `${file}: ${contentsOf(config)}` }
+      : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'fix these places, or leave those that are intended' };
   const dialects = new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, () => plugin.checkup?.({ config, dialects, logger }, options)))]);
+  const others = await Promise.all([
+    ofServing(config, file),
+    ofRedis(config, logger),
+    ...plugins.map(({ plugin, options }) => checkup(plugin.name, () => plugin.checkup?.({ config, dialects, logger }, options))),
+  ]);
   return [first, ofDisk(config), ...others.flat()];
 }
 
 const states: ReadonlySet<unknown> = new Set(['good', 'note', 'warning', 'fault']);
-const isFinding = (value: unknown): boolean => isFields(value) && typeof value['part'] === 'string' && typeof value['text'] === 'string' && states.has(value['state']);
+const isFinding = (value: unknown): boolean =>
+  isFields(value) && typeof value['part'] === 'string' && typeof value['text'] === 'string' && states.has(value['state']);
 
 const late = Symbol('late');
 
 /**
  * The findings of a plugin. They are checked, because a plugin may be JavaScript without types.
- * @param patienceMs safety: without it a plugin that waits for ever keeps back the findings of all; where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
+ * @param patienceMs safety: without it a plugin that waits for ever keeps back the findings of all;
+ * where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
  */
-export async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined, patienceMs = 30_000): Promise<readonly Finding[]> {
+export async function checkup(
+  part: string,
+  look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined,
+  patienceMs = 30_000,
+): Promise<readonly Finding[]> {
   try {
     const findings: unknown = (await within(Promise.resolve(look()), patienceMs, late)) ?? [];
     if (findings === late) throw new Error(`it did not answer within ${patienceMs / 1000} s`);
@@ -67,11 +95,20 @@ export async function checkup(part: string, look: () => ReturnType<NonNullable<A
 
 async function ofServing(config: Config, file: string): Promise<readonly Finding[]> {
   const running = allRunning({ config, file });
-  return running.length === 0 ? [{ part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' }] : await Promise.all(running.map(ofRunning));
+  return running.length === 0
+    ? [{ part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' }]
+    : await Promise.all(running.map(ofRunning));
 }
 
 async function ofRunning({ url, pid }: RunningProcess): Promise<Finding> {
-  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: `see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${pid} and start it again` };
+  if (!(await isAnswering(url))) {
+    return {
+      part: 'serving',
+      state: 'fault',
+      text: `the gateway at ${url} does not answer`,
+      fix: `see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${pid} and start it again`,
+    };
+  }
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 
@@ -85,13 +122,34 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
   try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EROFS') return { part: 'disk', state: 'fault', text: `${folder} is on a disk that is mounted read-only`, fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir' };
-    return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') {
+      return {
+        part: 'disk',
+        state: 'fault',
+        text: `${folder} is on a disk that is mounted read-only`,
+        fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir',
+      };
+    }
+    return {
+      part: 'disk',
+      state: 'fault',
+      text: `${folder} cannot be written by this user`,
+      fix: 'give the folder to the user of the gateway, or name another one in server.data_dir',
+    };
   }
-  if (!statSync(folder).isDirectory()) return { part: 'disk', state: 'fault', text: `${folder} is a file, not a folder`, fix: 'name a folder in server.data_dir' };
+  if (!statSync(folder).isDirectory()) {
+    return { part: 'disk', state: 'fault', text: `${folder} is a file, not a folder`, fix: 'name a folder in server.data_dir' };
+  }
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   // some file systems make inodes as they are needed, and count none
-  if (files > 0 && ffree === 0) return { part: 'disk', state: 'fault', text: `${folder}: no file can be made, because the disk has no free inodes`, fix: 'delete files that nobody needs; df -i shows how many there are' };
+  if (files > 0 && ffree === 0) {
+    return {
+      part: 'disk',
+      state: 'fault',
+      text: `${folder}: no file can be made, because the disk has no free inodes`,
+      fix: 'delete files that nobody needs; df -i shows how many there are',
+    };
+  }
   return roomText(dataDir, bavail * bsize);
 }
 
@@ -100,8 +158,17 @@ export function roomText(dataDir: string, free: number): Finding {
   const part = 'disk';
   const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
   // SQLite writes to its file before it can delete
-  if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make space in another way: gateway logs prune and a lower retention_days need some space themselves' };
-  return free < gigabyte ? { part, state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' } : { part, state: 'good', text };
+  if (free < roomToDelete) {
+    return {
+      part,
+      state: 'fault',
+      text,
+      fix: 'make space in another way: gateway logs prune and a lower retention_days need some space themselves',
+    };
+  }
+  return free < gigabyte
+    ? { part, state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' }
+    : { part, state: 'good', text };
 }
 
 async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
@@ -112,13 +179,19 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
   client[Symbol.dispose]();
   if (connected) return { part: 'redis', state: 'good', text: 'answers' };
   const fix = redisFixes[error ?? ''];
-  return { part: 'redis', state: 'fault', text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`, fix: fix ?? 'start it, or fix redis.url' };
+  return {
+    part: 'redis',
+    state: 'fault',
+    text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`,
+    fix: fix ?? 'start it, or fix redis.url',
+  };
 }
 
 /** The fix for a Redis that answers and cannot be used. */
 const redisFixes: Readonly<Partial<Record<string, string>>> = {
   auth_failed: 'set the right user and password in redis.url',
-  certificate: 'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',
+  certificate:
+    'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',
   loading: 'wait until it has read its data',
   no_database: 'end redis.url with the number of a database that it has and its user may select',
   replica: 'set redis.url to the address of the primary, or to one that follows it',
@@ -129,5 +202,10 @@ const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '
 
 function textOf(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ part }) => part.length));
-  return findings.map(({ part, state, text, fix }) => `${marks[state]} ${part.padEnd(width)}  ${printableLines(text)}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`).join('');
+  return findings
+    .map(
+      ({ part, state, text, fix }) =>
+        `${marks[state]} ${part.padEnd(width)}  ${printableLines(text)}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`,
+    )
+    .join('');
 }

@@ -28,15 +28,27 @@ export function changesOf(before: Config, after: Config): Changes {
   return { shown: found.slice(0, mostShown), more: Math.max(0, found.length - mostShown) };
 }
 
-/** The config without derived values, and without the lines of the keys. safety: the hash of a key is a secret here, as it is on the page Keys. */
-const contentOf = ({ hash: _hash, keys, ...config }: Config): object => ({ ...config, keys: keys.map(({ writtenAt: _place, hashes, ...key }) => ({ ...key, key: hashes.map(({ hash }) => new Secret(hash)) })) });
+/**
+ * The config without derived values, and without the lines of the keys.
+ * safety: the hash of a key is a secret here, as it is on the page Keys.
+ */
+const contentOf = ({ hash: _hash, keys, ...config }: Config): object => ({
+  ...config,
+  keys: keys.map(({ writtenAt: _place, hashes, ...key }) => ({ ...key, key: hashes.map(({ hash }) => new Secret(hash)) })),
+});
 
 type Pair = readonly [before: unknown, after: unknown];
 
 function* differences(path: readonly string[], [before, after]: Pair, isSecret: boolean): Generator<Change> {
   const [one, other] = [partsOf(before), partsOf(after)];
   if (one !== null && other !== null) {
-    for (const name of new Set([...one.keys(), ...other.keys()])) yield* differences([...path, name], [one.has(name) ? one.get(name) : absent, other.has(name) ? other.get(name) : absent], isSecret || saysSecret(name));
+    for (const name of new Set([...one.keys(), ...other.keys()])) {
+      yield* differences(
+        [...path, name],
+        [one.has(name) ? one.get(name) : absent, other.has(name) ? other.get(name) : absent],
+        isSecret || saysSecret(name),
+      );
+    }
     return;
   }
   if (exact(before) !== exact(after)) yield { path: path.join('.'), before: shown(before, isSecret), after: shown(after, isSecret) };
@@ -53,12 +65,14 @@ function namedParts(list: readonly unknown[]): ReadonlyMap<string, unknown> | nu
   const names = list.map((item) => nameOf(item));
   if (names.some((name) => name === null)) return null;
   const seen = new Map<string, number>();
-  return new Map(list.map((item, at) => {
-    const name = names[at] as string;
-    const times = (seen.get(name) ?? 0) + 1;
-    seen.set(name, times);
-    return [times === 1 ? name : `${name}#${times}`, item];
-  }));
+  return new Map(
+    list.map((item, at) => {
+      const name = names[at] as string;
+      const times = (seen.get(name) ?? 0) + 1;
+      seen.set(name, times);
+      return [times === 1 ? name : `${name}#${times}`, item];
+    }),
+  );
 }
 
 function nameOf(item: unknown): string | null {

@@ -1,4 +1,7 @@
-/** What the operator wrote, and what `gateway check` finds in it. It is about the config that was read last, whether that config is used or not. */
+/**
+ * What the operator wrote, and what `gateway check` finds in it. It is
+ * about the config that was read last, whether that config is used or not.
+ */
 
 /** One fault or warning. */
 export interface ConfigFinding {

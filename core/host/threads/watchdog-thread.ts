@@ -34,7 +34,9 @@ function look(): void {
   sayAt = patienceMs;
 }
 
-/** safety: the main thread is blocked and cannot notice that the parent has ended. Without this call the process would use a core for ever. */
+/**
+ * safety: the main thread is blocked and cannot notice that the parent has ended. Without this call the process would use a core for ever.
+ */
 function end(): void {
   logger.error('the event loop of this worker is blocked and its parent has ended, so the worker ends now', { heldMs });
   process.kill(process.pid, 'SIGKILL');
@@ -51,7 +53,14 @@ function reportStack(): void {
   session.on('Debugger.paused', ({ params: { callFrames } }) => {
     session.post('Debugger.resume');
     session.disconnect();
-    say(forMs, callFrames.map(({ functionName, location: { scriptId, lineNumber } }) => ({ name: functionName || '(anonymous)', file: files.get(scriptId) ?? '', line: lineNumber + 1 })));
+    say(
+      forMs,
+      callFrames.map(({ functionName, location: { scriptId, lineNumber } }) => ({
+        name: functionName || '(anonymous)',
+        file: files.get(scriptId) ?? '',
+        line: lineNumber + 1,
+      })),
+    );
   });
   session.post('Debugger.enable');
   session.post('Debugger.pause');
@@ -67,7 +76,11 @@ interface Frame {
 function say(forMs: number, frames: readonly Frame[]): void {
   const plugin = frames.map(({ file }) => places.pluginOf(file)).find((name) => name !== null) ?? null;
   const at = frames.slice(0, mostFrames).map(({ name, file, line }) => `${name} ${file}:${line}`);
-  logger.error(`the event loop is blocked${plugin === null ? '' : ` by the plugin ${plugin}`}; no request is served meanwhile`, { plugin, heldMs: forMs, at });
+  logger.error(`the event loop is blocked${plugin === null ? '' : ` by the plugin ${plugin}`}; no request is served meanwhile`, {
+    plugin,
+    heldMs: forMs,
+    at,
+  });
 }
 
 setInterval(look, lookEveryMs);

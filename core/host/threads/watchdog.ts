@@ -20,13 +20,23 @@ const beatMs = 250;
 const defaultPatienceMs = 5000;
 const threadFile = new URL(import.meta.url.endsWith('.ts') ? './watchdog-thread.ts' : './watchdog-thread.js', import.meta.url);
 
-/** Starts the thread, once for a process. Nothing is started where a debugger may stop the process. @param parent once this process has ended, the thread ends a process whose event loop is blocked */
-export function watchLoop(places: Places, { patienceMs = defaultPatienceMs, parent = null }: Partial<Pick<WatchdogSettings, 'patienceMs' | 'parent'>> = {}): void {
+/**
+ * Starts the thread, once for a process. Nothing is started where a debugger may stop the process.
+ * @param parent once this process has ended, the thread ends a process whose event loop is blocked
+ */
+export function watchLoop(
+  places: Places,
+  { patienceMs = defaultPatienceMs, parent = null }: Partial<Pick<WatchdogSettings, 'patienceMs' | 'parent'>> = {},
+): void {
   if (inspectorUrl() !== undefined) return;
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref();
   const workerData: WatchdogSettings = { beats, places: places.parts, patienceMs, parent };
-  const worker = new Worker(threadFile, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 } });
+  const worker = new Worker(threadFile, {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 },
+  });
   worker.unref();
   // the gateway serves without the watchdog
   worker.on('error', () => {});

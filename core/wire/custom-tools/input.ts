@@ -1,6 +1,6 @@
 /**
- * The plain text in the arguments of a custom tool's call. Inside the gateway, a custom tool is a function with one parameter, so its input comes
- * as the JSON `{"input":"…"}`, cut at any places.
+ * The plain text in the arguments of a custom tool's call. Inside the gateway, a custom tool is a
+ * function with one parameter, so its input comes as the JSON `{"input":"…"}`, cut at any places.
  */
 import { type Fields, fieldsOf } from '../fields.ts';
 
@@ -8,7 +8,10 @@ import { type Fields, fieldsOf } from '../fields.ts';
 export function inputSchema(format: unknown): Fields {
   const { definition, syntax } = fieldsOf(format);
   const plain = 'The whole input of the tool, as plain text.';
-  const description = typeof definition === 'string' ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}` : plain;
+  const description =
+    typeof definition === 'string'
+      ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}`
+      : plain;
   return { type: 'object', properties: { input: { type: 'string', description } }, required: ['input'], additionalProperties: false };
 }
 
@@ -33,7 +36,10 @@ export class CustomInput {
     return this.#state === 'inside' ? this.#read() : '';
   }
 
-  /** Returns the rest of the text. If the model did not follow the form, that is the only text in its JSON, or all of its arguments. @param whole the whole arguments */
+  /**
+   * Returns the rest of the text. If the model did not follow the form, that is the only text in its JSON, or all of its arguments.
+   * @param whole the whole arguments
+   */
   end(whole: string): string {
     // the arguments were cut inside the text: the text that was read is the result
     if (this.#state === 'inside') return '';
@@ -94,7 +100,8 @@ const halves = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u[\da-fA-F]{0,4})?)?$/;
 const signs = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})|[\\\p{Cc}]/gu;
 
 /** The text of a piece. An invalid escape is kept as it is: the text before it has been sent, so the rest cannot be read in another way. */
-const unescaped = (raw: string): string => JSON.parse(`"${raw.replaceAll(signs, (sign) => (sign.length > 1 ? sign : JSON.stringify(sign).slice(1, -1)))}"`) as string;
+const unescaped = (raw: string): string =>
+  JSON.parse(`"${raw.replaceAll(signs, (sign) => (sign.length > 1 ? sign : JSON.stringify(sign).slice(1, -1)))}"`) as string;
 
 function inputIn(whole: string): string {
   try {

@@ -8,8 +8,8 @@ type Found = Parameters<LookupFunction>[2];
 const waiting = new Map<string, Found[]>();
 
 /**
- * safety: Node looks up two names at one time, and a name whose servers do not answer takes ten seconds or more. If each request looked it up, the
- * names of all other providers would wait behind it, long after its own requests have timed out.
+ * safety: Node looks up two names at one time, and a name whose servers do not answer takes ten seconds or more. If each
+ * request looked it up, the names of all other providers would wait behind it, long after its own requests have timed out.
  */
 export function lookUp(...[name, options, found]: Parameters<LookupFunction>): void {
   const { family, hints, all } = options;

@@ -9,7 +9,13 @@ export async function postJson(url: string, body: object, signal: AbortSignal): 
   const connect = connectorOf(wayTo(url, { proxy: null, ca: null }));
   const bytes = Buffer.from(JSON.stringify(body));
   const login = basicLogin(target);
-  const headers = { host, 'content-type': 'application/json', 'content-length': bytes.length, 'user-agent': 'model-gateway', ...(login !== null && { authorization: login }) };
+  const headers = {
+    host,
+    'content-type': 'application/json',
+    'content-length': bytes.length,
+    'user-agent': 'model-gateway',
+    ...(login !== null && { authorization: login }),
+  };
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const asked = request({
     method: 'POST',
@@ -17,7 +23,9 @@ export async function postJson(url: string, body: object, signal: AbortSignal): 
     headers,
     signal,
     createConnection: (_, opened) => {
-      const opening = connect({ hostname: hostOf(target), host, protocol, port: portOf(target) }, (error, socket) => (error === null ? opened(null, socket) : opened(error, undefined as never)));
+      const opening = connect({ hostname: hostOf(target), host, protocol, port: portOf(target) }, (error, socket) =>
+        error === null ? opened(null, socket) : opened(error, undefined as never),
+      );
       signal.addEventListener('abort', () => opening.destroy(signal.reason as Error), { once: true });
       return undefined;
     },

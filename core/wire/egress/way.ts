@@ -1,4 +1,7 @@
-/** The connection to a provider, or to another address that the operator names: direct, or through a tunnel of a proxy (CONNECT). Either way the server's own certificate is checked. */
+/**
+ * The connection to a provider, or to another address that the operator names: direct, or
+ * through a tunnel of a proxy (CONNECT). Either way the server's own certificate is checked.
+ */
 import { request as askPlain } from 'node:http';
 import { request as askTls } from 'node:https';
 import { createRequire } from 'node:module';
@@ -27,7 +30,10 @@ export function wayTo(url: string, { proxy, ca }: Pick<Provider, 'proxy' | 'ca'>
   return { proxy: text === 'none' || text === '' ? null : text, ca };
 }
 
-/** An address without a scheme is plain HTTP, as everywhere else. `getProxyForUrl` would give it the scheme of `url`, and the gateway would speak TLS to the proxy. */
+/**
+ * An address without a scheme is plain HTTP, as everywhere else. `getProxyForUrl`
+ * would give it the scheme of `url`, and the gateway would speak TLS to the proxy.
+ */
 function proxyOfEnvironment(url: string): string {
   const text = getProxyForUrl(url);
   const names = [`${new URL(url).protocol.slice(0, -1)}_proxy`, 'all_proxy'];
@@ -65,7 +71,14 @@ function proxyAt(text: string): URL | null {
 
 /** Opens nothing, because the proxy cannot be used. The message leaves out the proxy's address, which may hold a password. */
 const unusable: Connect = (_, callback) => {
-  queueMicrotask(() => callback(new ProxyFault('the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported'), null));
+  queueMicrotask(() =>
+    callback(
+      new ProxyFault(
+        'the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported',
+      ),
+      null,
+    ),
+  );
   return { destroy() {} };
 };
 
@@ -74,13 +87,15 @@ class ProxyFault extends Error {
   readonly code = 'PROXY';
 }
 
-export const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string => port || (protocol === 'https:' ? '443' : '80');
+export const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string =>
+  port || (protocol === 'https:' ? '443' : '80');
 
 /** The host of an address as sockets take it: an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** The header that logs in with the user and the password of an address; null where the address has none. */
-export const basicLogin = ({ username, password }: URL): string | null => (username === '' ? null : `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`);
+export const basicLogin = ({ username, password }: URL): string | null =>
+  username === '' ? null : `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 
 function tunnel(proxy: URL, connect: Connect): Connect {
   const ask = proxy.protocol === 'https:' ? askTls : askPlain;
@@ -89,7 +104,15 @@ function tunnel(proxy: URL, connect: Connect): Connect {
     const { hostname, protocol } = target;
     const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${portOf(target)}`;
     const headers = { host, ...(login !== null && { 'proxy-authorization': login }) };
-    const asked = ask({ hostname: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false, lookup: lookUp });
+    const asked = ask({
+      hostname: hostOf(proxy),
+      port: portOf(proxy),
+      method: 'CONNECT',
+      path: host,
+      headers,
+      agent: false,
+      lookup: lookUp,
+    });
     let step: Opening = asked;
     asked.once('connect', ({ statusCode }, socket: Socket) => {
       if (statusCode !== 200) {
@@ -99,7 +122,14 @@ function tunnel(proxy: URL, connect: Connect): Connect {
       if (protocol !== 'https:') return callback(null, socket.setNoDelay(true));
       step = connect({ ...target, httpSocket: socket }, callback);
     });
-    asked.once('error', (error: NodeJS.ErrnoException) => callback(error instanceof undici.ConnectTimeoutError ? error : new ProxyFault(`the proxy ${proxy.host} cannot be reached (${error.code ?? error.message})`, { cause: error }), null));
+    asked.once('error', (error: NodeJS.ErrnoException) =>
+      callback(
+        error instanceof undici.ConnectTimeoutError
+          ? error
+          : new ProxyFault(`the proxy ${proxy.host} cannot be reached (${error.code ?? error.message})`, { cause: error }),
+        null,
+      ),
+    );
     asked.end();
     return { destroy: (error) => step.destroy(error) };
   };

@@ -1,4 +1,7 @@
-/** Changes the keys in the store. Each change starts from what the store has, is written together with its line of the audit list, and is known in this process when it is done. */
+/**
+ * Changes the keys in the store. Each change starts from what the store has, is written
+ * together with its line of the audit list, and is known in this process when it is done.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { createApiKey, prefixOf } from '../../../core/api-key.ts';
 import type { CallerKeys } from '../../../core/api-key.ts';
@@ -50,7 +53,13 @@ export class KeyChanges {
     const settings = { ...plainSettings, ...given };
     const own = name ?? `key-${id}`;
     await this.#write(own, author, (known) => {
-      if (known !== undefined || this.#parts.keys.isWritten(own)) throw new GatewayError('key_exists', `There is a key with the name "${own}" already, in the ${known === undefined ? 'config' : 'store'}.`, { param: 'name' });
+      if (known !== undefined || this.#parts.keys.isWritten(own)) {
+        throw new GatewayError(
+          'key_exists',
+          `There is a key with the name "${own}" already, in the ${known === undefined ? 'config' : 'store'}.`,
+          { param: 'name' },
+        );
+      }
       return { stored: { createdAt: now, secrets: [secret], settings }, action: 'create', details: differing(plainSettings, settings) };
     });
     return { name: own, key };
@@ -61,7 +70,11 @@ export class KeyChanges {
     await this.#write(name, author, (known) => {
       const { stored } = this.#there(name, known);
       const settings = { ...stored.settings, ...given };
-      return { stored: { ...stored, settings }, action: isSwitch ? (given.disabled ? 'disable' : 'enable') : 'change', details: differing(stored.settings, settings) };
+      return {
+        stored: { ...stored, settings },
+        action: isSwitch ? (given.disabled ? 'disable' : 'enable') : 'change',
+        details: differing(stored.settings, settings),
+      };
     });
   }
 
@@ -71,8 +84,14 @@ export class KeyChanges {
     const { key, secret } = newSecret(now);
     await this.#write(name, author, (known) => {
       const { stored } = this.#there(name, known);
-      const before = stored.secrets.map((one) => ({ ...one, expiresAt: Math.min(one.expiresAt ?? Infinity, now + overlapMs) })).filter(({ expiresAt }) => expiresAt > now);
-      return { stored: { ...stored, secrets: [secret, ...before] }, action: 'rotate', details: { prefix: secret.prefix, overlap_ms: overlapMs } };
+      const before = stored.secrets
+        .map((one) => ({ ...one, expiresAt: Math.min(one.expiresAt ?? Infinity, now + overlapMs) }))
+        .filter(({ expiresAt }) => expiresAt > now);
+      return {
+        stored: { ...stored, secrets: [secret, ...before] },
+        action: 'rotate',
+        details: { prefix: secret.prefix, overlap_ms: overlapMs },
+      };
     });
     return { name, key };
   }
@@ -87,7 +106,9 @@ export class KeyChanges {
   #there(name: string, known: Kept | undefined): Kept {
     const writtenAt = this.#parts.keys.get(name)?.writtenAt ?? null;
     if (known !== undefined) return known;
-    if (writtenAt !== null) throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}, so it is changed there.`);
+    if (writtenAt !== null) {
+      throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}, so it is changed there.`);
+    }
     throw new GatewayError('key_not_found', `The store has no key with the name "${name.slice(0, 100)}".`);
   }
 
@@ -100,7 +121,12 @@ export class KeyChanges {
       const known = kept.get(name);
       const { stored, action, details } = step(known);
       const data = stored === null ? null : JSON.stringify(stored);
-      const version = await table.write({ name, from: known?.version ?? 0, data, event: { at: clock(), action, by, address, details: JSON.stringify(details) } });
+      const version = await table.write({
+        name,
+        from: known?.version ?? 0,
+        data,
+        event: { at: clock(), action, by, address, details: JSON.stringify(details) },
+      });
       if (version === null) continue;
       kept.take({ name, version, data });
       return await tellOthers();
@@ -110,7 +136,8 @@ export class KeyChanges {
 }
 
 /** The settings that have changed. */
-const differing = (before: KeySettings, now: KeySettings): Partial<KeySettings> => Object.fromEntries(Object.entries(now).filter(([name, value]) => !isDeepStrictEqual(value, before[name as keyof KeySettings])));
+const differing = (before: KeySettings, now: KeySettings): Partial<KeySettings> =>
+  Object.fromEntries(Object.entries(now).filter(([name, value]) => !isDeepStrictEqual(value, before[name as keyof KeySettings])));
 
 function newSecret(now: number): { readonly key: string; readonly secret: StoredSecret; readonly id: string } {
   const { key, hash, id } = createApiKey();

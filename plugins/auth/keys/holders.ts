@@ -17,7 +17,8 @@ export class Holders {
   /** The holders of keys of the store. */
   readonly #kept = new Map<string, Holder>();
   readonly #hashesOf = new Map<string, readonly string[]>();
-  // cost: a hash for each request is a fortieth of the CPU of a plain request (test/bench). Only keys that are known get in, so callers cannot fill it
+  // cost: a hash for each request is a fortieth of the CPU of a plain request
+  // (test/bench). Only keys that are known get in, so callers cannot fill it
   readonly #known = new Map<string, Holder>();
 
   constructor(written: readonly KeyEntry[]) {
@@ -46,7 +47,10 @@ export class Holders {
       this.#hashesOf.delete(name);
       if (entry === null) continue;
       const holders = holdersOf(entry);
-      this.#hashesOf.set(name, holders.map(([digest]) => digest));
+      this.#hashesOf.set(
+        name,
+        holders.map(([digest]) => digest),
+      );
       for (const [digest, holder] of holders) this.#kept.set(digest, holder);
     }
   }

@@ -48,17 +48,34 @@ export default definePlugin({
     const kept = { keys: new KeptKeys(), isThere: false, stop: (): void => {} };
     // LATE: no other plugin has recognised the key, and it may be one of the keys that could not be read yet
     hooks.auth.tap({ stage: LATE }, ({ headers }) => {
-      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) throw new GatewayError('keys_unavailable', 'This key is not in the config, and the keys of the store cannot be read now.', { retryAfterMs: 1000, plugin: name });
+      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) {
+        throw new GatewayError('keys_unavailable', 'This key is not in the config, and the keys of the store cannot be read now.', {
+          retryAfterMs: 1000,
+          plugin: name,
+        });
+      }
       return undefined;
     });
 
     const table = (): KeyTable => {
       const found = log.reader()?.keys;
-      if (found === undefined) throw new GatewayError('keys_unavailable', 'This gateway keeps no keys: no plugin that does, such as log/journal, is listed in its config.');
+      if (found === undefined) {
+        throw new GatewayError(
+          'keys_unavailable',
+          'This gateway keeps no keys: no plugin that does, such as log/journal, is listed in its config.',
+        );
+      }
       return found;
     };
     const take = (changed: Changed): void => {
-      for (const [changedName, entry] of changed) if (entry !== null && keys.isWritten(changedName)) logger.warn('a key of the store has the name of a key of the config, so it is not used; delete it, or rename the key of the config', { key: changedName });
+      for (const [changedName, entry] of changed) {
+        if (entry !== null && keys.isWritten(changedName)) {
+          logger.warn(
+            'a key of the store has the name of a key of the config, so it is not used; delete it, or rename the key of the config',
+            { key: changedName },
+          );
+        }
+      }
       holders.take(new Map(Array.from(changed, ([one, entry]) => [one, keys.isWritten(one) ? null : entry])));
       keys.bring(changed);
     };
@@ -76,7 +93,15 @@ export default definePlugin({
     // the log is closed before this plugin, and its keys cannot be read then
     hooks.close.tap(() => poll.stop());
     peers?.answer('changed', async () => await poll.now());
-    addKeyRoutes(routes, { kept: () => kept.keys, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
+    addKeyRoutes(routes, {
+      kept: () => kept.keys,
+      keys,
+      table,
+      clock,
+      reader: log.reader,
+      isGuarded,
+      tellOthers: async () => void (await peers?.ask('changed', null, othersMs)),
+    });
 
     hooks.normalise.tap((request, { principal: { models } }) => (models === null ? request : withoutOtherModels(request)));
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {
@@ -91,14 +116,23 @@ export default definePlugin({
 /** Fields in which callers name further models to a provider that is a gateway itself, such as OpenRouter or LiteLLM. */
 const otherModels: readonly string[] = ['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
 
-/** safety: a provider that asks other models on a caller's word would get round the list of models of the key, and the prices of this config. */
+/**
+ * safety: a provider that asks other models on a caller's word would get
+ * round the list of models of the key, and the prices of this config.
+ */
 function withoutOtherModels(request: ChatRequest): ChatRequest {
   const { rest, native, adjustments = [] } = request;
   const named = otherModels.filter((field) => Object.hasOwn(rest, field) || (native !== undefined && Object.hasOwn(native.fields, field)));
   if (named.length === 0) return request;
-  const less = (fields: ChatRequest['rest']): ChatRequest['rest'] => Object.fromEntries(Object.entries(fields).filter(([field]) => !named.includes(field)));
+  const less = (fields: ChatRequest['rest']): ChatRequest['rest'] =>
+    Object.fromEntries(Object.entries(fields).filter(([field]) => !named.includes(field)));
   const own = native && { ...native, fields: less(native.fields), lost: (native.lost ?? []).filter((field) => !named.includes(field)) };
-  return { ...request, rest: less(rest), ...(own && { native: own }), adjustments: [...adjustments, ...named.map((parameter) => ({ parameter, change: 'dropped' }))] };
+  return {
+    ...request,
+    rest: less(rest),
+    ...(own && { native: own }),
+    adjustments: [...adjustments, ...named.map((parameter) => ({ parameter, change: 'dropped' }))],
+  };
 }
 
 /** Makes the function that says whether one of the globs fits the name of a model. */
@@ -113,7 +147,15 @@ function createGlobs(): (globs: readonly string[], model: string) => boolean {
 }
 
 /** safety: only a caller who has the key may learn that the key was valid once. */
-function refusalOf({ principal, expiresAt, disabled }: { readonly principal: Principal; readonly expiresAt: number | null; readonly disabled: boolean }): GatewayError {
+function refusalOf({
+  principal,
+  expiresAt,
+  disabled,
+}: {
+  readonly principal: Principal;
+  readonly expiresAt: number | null;
+  readonly disabled: boolean;
+}): GatewayError {
   const why = disabled ? 'is disabled' : `expired on ${new Date(expiresAt ?? 0).toISOString().replace('.000', '')}`;
   return new GatewayError('invalid_api_key', `The API key of "${principal.key}" ${why}.`, { plugin: name });
 }
@@ -126,7 +168,10 @@ function keyOf(headers: Normalised['headers']): string | null {
 }
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {
-  const error = new GatewayError('model_not_allowed', `This key may not use the model "${request.model.slice(0, 100)}".`, { param: 'model', plugin: name });
+  const error = new GatewayError('model_not_allowed', `This key may not use the model "${request.model.slice(0, 100)}".`, {
+    param: 'model',
+    plugin: name,
+  });
   // safety: this replaces an earlier reason for dropping the candidate, because a caller without access must not learn that reason
   return { ...candidate, dropped: { by: name, reason: 'the key may not use it', error } };
 }

@@ -64,10 +64,12 @@ export class KeptKeys {
   refresh(table: KeyTable): Promise<void> {
     if (this.#reading === null) return this.#begin(table);
     // the running read may have begun before the change that the caller knows of
-    this.#next ??= this.#reading.catch(() => {}).then(() => {
-      this.#next = null;
-      return this.#begin(table);
-    });
+    this.#next ??= this.#reading
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.#begin(table);
+      });
     return this.#next;
   }
 
@@ -92,7 +94,10 @@ export class KeptKeys {
     this.#take([key]);
   }
 
-  /** @param replaced the keys that were known before all keys were read; their versions may be those of another database. Null: not all keys were read */
+  /**
+   * @param replaced the keys that were known before all keys were read; their
+   * versions may be those of another database. Null: not all keys were read
+   */
   #take(keys: readonly KeptKey[], replaced: ReadonlyMap<string, Kept> | null = null): void {
     const changed = new Map<string, KeyEntry | null>();
     for (const { name, version, data } of keys) {
@@ -111,7 +116,24 @@ export class KeptKeys {
 function keptOf(name: string, version: number, stored: StoredKey): Kept {
   const { models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits, expires, disabled } = stored.settings;
   const expiresAt = expires === null ? null : momentOf(expires);
-  const hashes = stored.secrets.map(({ hash, prefix, expiresAt: own }): KeyHash => ({ hash, prefix, expiresAt: own === null || expiresAt === null ? (own ?? expiresAt) : Math.min(own, expiresAt) }));
-  const entry: KeyEntry = { name, hashes, expiresAt, disabled, since: stored.createdAt, writtenAt: null, models, metadata, logBodies, cache, reasoningFields, limits: amountsOf(limits) };
+  const hashes = stored.secrets.map(({ hash, prefix, expiresAt: own }): KeyHash => ({
+    hash,
+    prefix,
+    expiresAt: own === null || expiresAt === null ? (own ?? expiresAt) : Math.min(own, expiresAt),
+  }));
+  const entry: KeyEntry = {
+    name,
+    hashes,
+    expiresAt,
+    disabled,
+    since: stored.createdAt,
+    writtenAt: null,
+    models,
+    metadata,
+    logBodies,
+    cache,
+    reasoningFields,
+    limits: amountsOf(limits),
+  };
   return { version, stored, entry };
 }

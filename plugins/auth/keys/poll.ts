@@ -30,7 +30,9 @@ export class Poll {
       if (this.#isAway) this.#logger.info('the keys of the store can be read again');
       this.#isAway = false;
     } catch (error) {
-      if (!this.#isAway && !this.#isStopped) this.#logger.warn('the keys of the store cannot be read; the known keys stay valid', { reason: messageOf(error) });
+      if (!this.#isAway && !this.#isStopped) {
+        this.#logger.warn('the keys of the store cannot be read; the known keys stay valid', { reason: messageOf(error) });
+      }
       this.#isAway = true;
     }
   }

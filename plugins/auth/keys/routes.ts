@@ -45,7 +45,9 @@ export interface AuditList {
 }
 
 /** A setting that is absent is not changed; null resets it to its default. */
-export type ChangedKey = { readonly [Name in Exclude<keyof KeySettings, 'limits'>]?: KeySettings[Name] | null } & { readonly limits?: GivenLimits | null };
+export type ChangedKey = { readonly [Name in Exclude<keyof KeySettings, 'limits'>]?: KeySettings[Name] | null } & {
+  readonly limits?: GivenLimits | null;
+};
 
 export interface GivenLimits extends Omit<KeyLimits, 'budget'> {
   readonly budget?: Omit<Budget, 'unknown'> & Partial<Pick<Budget, 'unknown'>>;
@@ -84,47 +86,110 @@ export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
     if (kept === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
     return shownKept(kept, parts.keys.isWritten(name));
   };
-  const add = (described: Pick<Endpoint, 'method' | 'path'> & { readonly about: About }, handle: (request: EndpointRequest) => Promise<Answer>): void => routes.add({ ...described, auth: 'admin', handle });
+  const add = (
+    described: Pick<Endpoint, 'method' | 'path'> & { readonly about: About },
+    handle: (request: EndpointRequest) => Promise<Answer>,
+  ): void => routes.add({ ...described, auth: 'admin', handle });
 
-  add({ method: 'GET', path: '/api/keys', about: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } } }, async () => answer(await listed(parts)));
+  add(
+    {
+      method: 'GET',
+      path: '/api/keys',
+      about: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } },
+    },
+    async () => answer(await listed(parts)),
+  );
   add({ method: 'GET', path: '/api/keys/audit', about: aboutAudit }, async ({ query }) => answer(await auditOf(parts, query)));
-  add({ method: 'POST', path: '/api/keys', about: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] } }, async (request) => {
-    const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
-    const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
-    return answer({ ...shown(made.name), key: made.key } satisfies MadeKey, 201);
-  });
-  add({ method: 'PATCH', path: '/api/keys/:id', about: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } } }, async (request) => {
-    const given = givenSettings(await fieldsOf(request, settingNames));
-    if (Object.keys(given).length === 0) throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
-    const { id = '' } = request.params;
-    await changes.change(id, given, authorOf(request));
-    return answer(shown(id));
-  });
-  add({ method: 'POST', path: '/api/keys/:id/rotate', about: { summary: 'Make a new key in the place of one, which holds for a while longer', body: 'RotatedKey', answer: { 'application/json': 'MadeKey' } } }, async (request) => {
-    const { overlap } = await fieldsOf(request, ['overlap']);
-    const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
-    return answer({ ...shown(made.name), key: made.key } satisfies MadeKey);
-  });
-  add({ method: 'DELETE', path: '/api/keys/:id', about: { summary: 'Delete a key of the store', answer: { 'application/json': 'RemovedKey' } } }, async (request) => {
-    const { id = '' } = request.params;
-    await changes.remove(id, authorOf(request));
-    return answer({ id, deleted: true } satisfies RemovedKey);
-  });
+  add(
+    {
+      method: 'POST',
+      path: '/api/keys',
+      about: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] },
+    },
+    async (request) => {
+      const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
+      const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
+      return answer({ ...shown(made.name), key: made.key } satisfies MadeKey, 201);
+    },
+  );
+  add(
+    {
+      method: 'PATCH',
+      path: '/api/keys/:id',
+      about: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } },
+    },
+    async (request) => {
+      const given = givenSettings(await fieldsOf(request, settingNames));
+      if (Object.keys(given).length === 0) {
+        throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
+      }
+      const { id = '' } = request.params;
+      await changes.change(id, given, authorOf(request));
+      return answer(shown(id));
+    },
+  );
+  add(
+    {
+      method: 'POST',
+      path: '/api/keys/:id/rotate',
+      about: {
+        summary: 'Make a new key in the place of one, which holds for a while longer',
+        body: 'RotatedKey',
+        answer: { 'application/json': 'MadeKey' },
+      },
+    },
+    async (request) => {
+      const { overlap } = await fieldsOf(request, ['overlap']);
+      const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
+      return answer({ ...shown(made.name), key: made.key } satisfies MadeKey);
+    },
+  );
+  add(
+    {
+      method: 'DELETE',
+      path: '/api/keys/:id',
+      about: { summary: 'Delete a key of the store', answer: { 'application/json': 'RemovedKey' } },
+    },
+    async (request) => {
+      const { id = '' } = request.params;
+      await changes.remove(id, authorOf(request));
+      return answer({ id, deleted: true } satisfies RemovedKey);
+    },
+  );
 }
 
 async function listed({ keys, kept, reader, table, clock, isGuarded }: RouteParts): Promise<ShownKeys> {
   const log = reader();
-  const read = log?.keys === undefined ? 'none' : await within(kept().refresh(table()).then(() => 'good' as const, () => 'away' as const), refreshMs, 'away' as const);
+  const read =
+    log?.keys === undefined
+      ? 'none'
+      : await within(
+          kept()
+            .refresh(table())
+            .then(
+              () => 'good' as const,
+              () => 'away' as const,
+            ),
+          refreshMs,
+          'away' as const,
+        );
   const names = keys.all().map(({ name }) => name);
   const uses = await usesOf(names, log, clock());
-  return { data: shownKeys(keys, kept().all(), uses), isOpen: !isGuarded, open: isGuarded ? null : (uses.use.get(null) ?? null), store: read };
+  return {
+    data: shownKeys(keys, kept().all(), uses),
+    isOpen: !isGuarded,
+    open: isGuarded ? null : (uses.use.get(null) ?? null),
+    store: read,
+  };
 }
 
 async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<AuditList> {
   const number = (name: string, most: number): number | null => {
     const given = query.get(name);
     if (given === null) return null;
-    if (!/^\d{1,15}$/.test(given) || Number(given) < 1 || Number(given) > most) throw wrongValue(name, `must be a number from 1 to ${most}`);
+    if (!/^\d{1,15}$/.test(given) || Number(given) < 1 || Number(given) > most) {
+      throw wrongValue(name, `must be a number from 1 to ${most}`);
+    }
     return Number(given);
   };
   const limit = number('limit', mostLines) ?? 100;
@@ -132,7 +197,11 @@ async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<A
   // PostgreSQL refuses this character, and the error would look like a database that is away
   if (name?.includes('\0') === true) throw wrongValue('name', 'cannot hold the character U+0000');
   const events = await table().events({ name, before: number('before', Number.MAX_SAFE_INTEGER), limit });
-  const data = events.map(({ at, details, ...event }): AuditLine => ({ ...event, at: new Date(at).toISOString(), details: JSON.parse(details) as object }));
+  const data = events.map(({ at, details, ...event }): AuditLine => ({
+    ...event,
+    at: new Date(at).toISOString(),
+    details: JSON.parse(details) as object,
+  }));
   return { data, next: data.length === limit ? (data.at(-1)?.id ?? null) : null };
 }
 

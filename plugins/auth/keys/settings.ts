@@ -32,7 +32,16 @@ export interface KeySettings {
   readonly disabled: boolean;
 }
 
-export const plainSettings: KeySettings = { models: null, metadata: {}, log_bodies: true, cache: false, reasoning_fields: null, limits: null, expires: null, disabled: false };
+export const plainSettings: KeySettings = {
+  models: null,
+  metadata: {},
+  log_bodies: true,
+  cache: false,
+  reasoning_fields: null,
+  limits: null,
+  expires: null,
+  disabled: false,
+};
 
 const filled: Check<string> = (param, value) => {
   const checked = text(param, value);
@@ -40,22 +49,30 @@ const filled: Check<string> = (param, value) => {
   return checked;
 };
 
-const oneOf = <Word extends string>(words: readonly Word[]): Check<Word> => (param, value) => {
-  const found = words.find((word) => word === value);
-  if (found === undefined) throw wrongValue(param, `must be one of ${words.join(', ')}`);
-  return found;
-};
+const oneOf =
+  <Word extends string>(words: readonly Word[]): Check<Word> =>
+  (param, value) => {
+    const found = words.find((word) => word === value);
+    if (found === undefined) throw wrongValue(param, `must be one of ${words.join(', ')}`);
+    return found;
+  };
 
-const atLeastOne = <T>(check: Check<T>): Check<T[]> => (param, value) => {
-  const items = listOf(check)(param, value);
-  if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null means none');
-  return items;
-};
+const atLeastOne =
+  <T>(check: Check<T>): Check<T[]> =>
+  (param, value) => {
+    const items = listOf(check)(param, value);
+    if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null means none');
+    return items;
+  };
 
 /** Refuses unknown fields. */
 export function onlyKnown(fields: Fields, known: readonly string[], path = ''): void {
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new GatewayError('invalid_value', `There is no "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, { param: `${path}${unknown.slice(0, 100)}` });
+  if (unknown !== undefined) {
+    throw new GatewayError('invalid_value', `There is no "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, {
+      param: `${path}${unknown.slice(0, 100)}`,
+    });
+  }
 }
 
 const budget: Check<Budget> = (param, value) => {
@@ -64,7 +81,11 @@ const budget: Check<Budget> = (param, value) => {
   const dollars = text(`${param}.dollars`, fields['dollars']);
   const fault = budgetFault(dollars);
   if (fault !== null) throw wrongValue(`${param}.dollars`, fault);
-  return { dollars, per: oneOf<Budget['per']>(['day', 'week', 'month', 'total'])(`${param}.per`, fields['per']), unknown: oneOf<Budget['unknown']>(['admit', 'refuse'])(`${param}.unknown`, fields['unknown'] ?? 'admit') };
+  return {
+    dollars,
+    per: oneOf<Budget['per']>(['day', 'week', 'month', 'total'])(`${param}.per`, fields['per']),
+    unknown: oneOf<Budget['unknown']>(['admit', 'refuse'])(`${param}.unknown`, fields['unknown'] ?? 'admit'),
+  };
 };
 
 const amountChecks = { requests_per_minute: count, tokens_per_minute: count, concurrent: count, budget } as const;
@@ -72,7 +93,9 @@ const amountChecks = { requests_per_minute: count, tokens_per_minute: count, con
 const limits: Check<KeyLimits> = (param, value) => {
   const fields = object(param, value);
   onlyKnown(fields, Object.keys(amountChecks), `${param}.`);
-  const given = Object.entries(amountChecks).flatMap(([name, check]) => (fields[name] === undefined || fields[name] === null ? [] : [[name, check(`${param}.${name}`, fields[name])] as const]));
+  const given = Object.entries(amountChecks).flatMap(([name, check]) =>
+    fields[name] === undefined || fields[name] === null ? [] : [[name, check(`${param}.${name}`, fields[name])] as const],
+  );
   if (given.length === 0) throw wrongValue(param, 'limits nothing; null means no limits');
   return Object.fromEntries(given);
 };
@@ -104,27 +127,48 @@ export const settingNames = Object.keys(checks) as readonly (keyof KeySettings)[
 
 /** The settings in a body; null resets a setting to its default. */
 export function givenSettings(fields: Fields): Partial<KeySettings> {
-  return Object.fromEntries(settingNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name] === null ? plainSettings[name] : checks[name](name, fields[name])]])));
+  return Object.fromEntries(
+    settingNames.flatMap((name) =>
+      fields[name] === undefined ? [] : [[name, fields[name] === null ? plainSettings[name] : checks[name](name, fields[name])]],
+    ),
+  );
 }
 
 const noMoreThan = 100;
-/** Names that a key cannot have: the log names requests of the dashboard `dashboard`, `/api/keys/audit` is the audit list, and clients remove `.` and `..` from an address, so such a key could never be changed. */
+/**
+ * Names that a key cannot have: the log names requests of the dashboard `dashboard`, `/api/keys/audit` is
+ * the audit list, and clients remove `.` and `..` from an address, so such a key could never be changed.
+ */
 const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit', '.', '..']);
 
 /** The name of a new key. */
 export const keyName: Check<string> = (param, value) => {
   const name = text(param, value);
-  if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > noMoreThan) throw wrongValue(param, `must have from 1 to ${noMoreThan} characters, with no space at its ends and no control characters`);
+  if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > noMoreThan) {
+    throw wrongValue(param, `must have from 1 to ${noMoreThan} characters, with no space at its ends and no control characters`);
+  }
   if (reserved.has(name)) throw wrongValue(param, `must not be "${name}", which is a reserved name`);
   return name;
 };
 
 export const amountsOf = (given: KeyLimits | null): Amounts | null =>
-  given === null ? null : { requestsPerMinute: given.requests_per_minute ?? null, tokensPerMinute: given.tokens_per_minute ?? null, concurrent: given.concurrent ?? null, budget: given.budget ?? null };
+  given === null
+    ? null
+    : {
+        requestsPerMinute: given.requests_per_minute ?? null,
+        tokensPerMinute: given.tokens_per_minute ?? null,
+        concurrent: given.concurrent ?? null,
+        budget: given.budget ?? null,
+      };
 
 /** Limits as they are written. */
 export function limitsOf(amounts: KeyEntry['limits']): KeyLimits | null {
   if (amounts === null) return null;
   const { requestsPerMinute, tokensPerMinute, concurrent, budget: own } = amounts;
-  return { ...(requestsPerMinute !== null && { requests_per_minute: requestsPerMinute }), ...(tokensPerMinute !== null && { tokens_per_minute: tokensPerMinute }), ...(concurrent !== null && { concurrent }), ...(own !== null && { budget: own }) };
+  return {
+    ...(requestsPerMinute !== null && { requests_per_minute: requestsPerMinute }),
+    ...(tokensPerMinute !== null && { tokens_per_minute: tokensPerMinute }),
+    ...(concurrent !== null && { concurrent }),
+    ...(own !== null && { budget: own }),
+  };
 }

@@ -55,25 +55,47 @@ interface Uses {
 function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses): ShownKey {
   const { name, hashes, expiresAt, disabled, writtenAt, models, metadata, logBodies, cache, reasoningFields, limits } = entry;
   return {
-    id: name, name, source: 'yaml', writtenAt: writtenAt?.() ?? null, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
+    id: name,
+    name,
+    source: 'yaml',
+    writtenAt: writtenAt?.() ?? null,
+    isShadowed: false,
+    prefix: hashes[0]?.prefix ?? null,
     keys: hashes.map((one) => ({ prefix: one.prefix, createdAt: null, expires: iso(one.expiresAt) })),
-    createdAt: null, lastUsedAt: iso(usedAt(name, lastUsed)), use: use.get(name) ?? null,
-    models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits: limitsOf(limits), expires: iso(expiresAt), disabled,
+    createdAt: null,
+    lastUsedAt: iso(usedAt(name, lastUsed)),
+    use: use.get(name) ?? null,
+    models,
+    metadata,
+    log_bodies: logBodies,
+    cache,
+    reasoning_fields: reasoningFields,
+    limits: limitsOf(limits),
+    expires: iso(expiresAt),
+    disabled,
   };
 }
 
 export function shownKept({ entry, stored }: Kept, isShadowed: boolean, { use, lastUsed }: Uses = noUses): ShownKey {
   const { name } = entry;
   return {
-    id: name, name, source: 'store', writtenAt: null, isShadowed, prefix: stored.secrets[0]?.prefix ?? null,
+    id: name,
+    name,
+    source: 'store',
+    writtenAt: null,
+    isShadowed,
+    prefix: stored.secrets[0]?.prefix ?? null,
     keys: stored.secrets.map((one) => ({ prefix: one.prefix, createdAt: iso(one.createdAt), expires: iso(one.expiresAt) })),
-    createdAt: iso(stored.createdAt), lastUsedAt: iso(usedAt(name, lastUsed)), use: use.get(name) ?? null,
+    createdAt: iso(stored.createdAt),
+    lastUsedAt: iso(usedAt(name, lastUsed)),
+    use: use.get(name) ?? null,
     ...stored.settings,
   };
 }
 
 /** safety: a key may have the name of a property that every object has, such as `constructor`. */
-const usedAt = (name: string, lastUsed: Uses['lastUsed']): number | null => (Object.hasOwn(lastUsed, name) ? (lastUsed[name] ?? null) : null);
+const usedAt = (name: string, lastUsed: Uses['lastUsed']): number | null =>
+  Object.hasOwn(lastUsed, name) ? (lastUsed[name] ?? null) : null;
 
 const noUses: Uses = { use: new Map(), lastUsed: {} };
 const useMs = 30 * 86_400_000;
@@ -90,5 +112,8 @@ export async function usesOf(names: readonly string[], reader: LogReader | null,
 
 export function shownKeys(keys: CallerKeys, kept: ReadonlyMap<string, Kept>, uses: Uses): ShownKey[] {
   const written = keys.all().filter(({ writtenAt }) => writtenAt !== null);
-  return [...written.map((entry) => shownWritten(entry, uses)), ...Array.from(kept.values(), (one) => shownKept(one, keys.isWritten(one.entry.name), uses)).sort((a, b) => (a.name < b.name ? -1 : 1))];
+  return [
+    ...written.map((entry) => shownWritten(entry, uses)),
+    ...Array.from(kept.values(), (one) => shownKept(one, keys.isWritten(one.entry.name), uses)).sort((a, b) => (a.name < b.name ? -1 : 1)),
+  ];
 }

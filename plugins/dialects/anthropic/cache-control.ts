@@ -10,7 +10,11 @@ export interface Breakpoints {
 /** wire: a fifth breakpoint is a 400 (Anthropic: Prompt caching). */
 const most = 4;
 
-/** Makes the counter for one request. It must be asked in the order in which the provider reads the request: tools, system, messages. `dropped` is called for each breakpoint beyond the fourth. @param sent the form of a breakpoint that the provider takes */
+/**
+ * Makes the counter for one request. It must be asked in the order in which the provider reads the
+ * request: tools, system, messages. `dropped` is called for each breakpoint beyond the fourth.
+ * @param sent the form of a breakpoint that the provider takes
+ */
 export function createBreakpoints(dropped: () => void, sent: (control: object) => object = (control) => control): Breakpoints {
   let left = most;
   return {

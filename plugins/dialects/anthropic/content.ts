@@ -24,21 +24,30 @@ export interface Writing {
 
 type PartWriter = (part: ContentPart, writing: Writing) => Block;
 
-const unsupported = (what: string): GatewayError => new GatewayError('unsupported_value', `This provider does not accept ${what}.`, { param: 'messages' });
+const unsupported = (what: string): GatewayError =>
+  new GatewayError('unsupported_value', `This provider does not accept ${what}.`, { param: 'messages' });
 
 const invalid = (what: string): GatewayError => new GatewayError('invalid_value', what, { param: 'messages' });
 
-/** True for a text that cannot be sent. wire: a text block that is empty or only white space is a 400 (Anthropic: Errors, "text content blocks must be non-empty"). */
+/**
+ * True for a text that cannot be sent.
+ * wire: a text block that is empty or only white space is a 400 (Anthropic: Errors, "text content blocks must be non-empty").
+ */
 export const isBlank = (text: string): boolean => text.trim() === '';
 
-/** Encodes the parts of a system message, a user message or a tool result. Blank texts are left out. Throws `unsupported_value` or `invalid_value` for a part that cannot be sent. */
+/**
+ * Encodes the parts of a system message, a user message or a tool result. Blank texts are
+ * left out. Throws `unsupported_value` or `invalid_value` for a part that cannot be sent.
+ */
 export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block[] {
-  return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part.text) ?? '')).map((part) => {
-    if (part.native?.isAll === true) return { ...nativeOf(part), ...writing.breakpoints.of(part) };
-    const write = writers.get(part.type);
-    if (write === undefined) throw unsupported(`content of the type "${part.type}"`);
-    return { ...write(part, writing), ...writing.breakpoints.of(part) };
-  });
+  return parts
+    .filter((part) => part.type !== 'text' || !isBlank(textOf(part.text) ?? ''))
+    .map((part) => {
+      if (part.native?.isAll === true) return { ...nativeOf(part), ...writing.breakpoints.of(part) };
+      const write = writers.get(part.type);
+      if (write === undefined) throw unsupported(`content of the type "${part.type}"`);
+      return { ...write(part, writing), ...writing.breakpoints.of(part) };
+    });
 }
 
 /** Blocks in the provider's own form go out unchanged. */
@@ -47,7 +56,11 @@ const asIs: PartWriter = (part) => Object.fromEntries(Object.entries(part).filte
 const writers: ReadonlyMap<string, PartWriter> = new Map<string, PartWriter>([
   ['text', textBlock],
   ['image_url', (part, writing) => ({ ...imageBlock(part, writing), ...nativeOf(part) })],
-  ['file', (part, writing) => (part.native === undefined ? fileBlock(part, writing) : { ...withoutTitle(fileBlock(part, writing)), ...nativeOf(part) })],
+  [
+    'file',
+    (part, writing) =>
+      part.native === undefined ? fileBlock(part, writing) : { ...withoutTitle(fileBlock(part, writing)), ...nativeOf(part) },
+  ],
   ['image', asIs],
   ['document', asIs],
   ['search_result', asIs],
@@ -79,7 +92,9 @@ function imageBlock(part: ContentPart, writing: Writing): Block {
 /** Makes a document or an image of bytes in base64, depending on their type. */
 function inlineBlock(mediaType: string, data: string): Block {
   if (mediaType === 'application/pdf') return { type: 'document', source: { type: 'base64', media_type: mediaType, data } };
-  if (mediaType.startsWith('text/')) return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') } };
+  if (mediaType.startsWith('text/')) {
+    return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') } };
+  }
   if (!mediaType.startsWith('image/')) throw unsupported(`files of the type "${mediaType}"`);
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
@@ -114,4 +129,5 @@ const types: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The media type of data in bare base64, which names none. A file whose name does not tell is sent as a PDF. */
-const typeOf = (filename: unknown): string => types.get(/\.(\w+)$/.exec(textOf(filename) ?? '')?.[1]?.toLowerCase() ?? '') ?? 'application/pdf';
+const typeOf = (filename: unknown): string =>
+  types.get(/\.(\w+)$/.exec(textOf(filename) ?? '')?.[1]?.toLowerCase() ?? '') ?? 'application/pdf';

@@ -50,7 +50,23 @@ type OpenBlock =
 
 const noChunks: readonly Chunk[] = [];
 
-const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, callIds: new Set(), details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, hasBegun: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({
+  target,
+  blocks: new Map(),
+  counts: null,
+  id: '',
+  text: 0,
+  calls: 0,
+  callIds: new Set(),
+  details: 0,
+  stopReason: null,
+  natives: new Natives(),
+  isAfterText: false,
+  hasSearched: false,
+  hasBegun: false,
+  isOver: false,
+  out: [],
+});
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -77,7 +93,10 @@ export function createDecoder(target: Target): Decoder {
   };
 }
 
-/** Puts the fields of the usage before the first piece: the SDKs read some of them at the start of a message alone. Before that piece another provider may still be asked. */
+/**
+ * Puts the fields of the usage before the first piece: the SDKs read some of them at
+ * the start of a message alone. Before that piece another provider may still be asked.
+ */
 function begin(answer: AnswerState): void {
   const { out, natives, target } = answer;
   const first = out.findIndex(({ type }) => type !== 'usage');
@@ -131,7 +150,10 @@ const readers: ReadonlyMap<unknown, EventReader> = new Map<string, EventReader>(
   ['ping', onSilence],
 ]);
 
-/** wire: some proxies send a second `message_start` within one answer, which must not restart it (recorded traffic, as of 2026-11). Its `output_tokens` is a placeholder, so it is ignored. */
+/**
+ * wire: some proxies send a second `message_start` within one answer, which must not restart it
+ * (recorded traffic, as of 2026-11). Its `output_tokens` is a placeholder, so it is ignored.
+ */
 function onMessageStart(answer: AnswerState, event: Fields): void {
   const message = fieldsOf(event['message']);
   readId(answer, message);
@@ -153,13 +175,16 @@ function onMessageDelta(answer: AnswerState, event: Fields): void {
 function onMessageStop(answer: AnswerState): void {
   for (const at of answer.blocks.keys()) closeBlock(answer, at);
   answer.isOver = true;
-  // wire: an answer without a stop reason was cut at the provider (recorded traffic, as of 2026-11). Without a finish chunk the pipeline treats it as cut
+  // wire: an answer without a stop reason was cut at the provider (recorded
+  // traffic, as of 2026-11). Without a finish chunk the pipeline treats it as cut
   if (answer.stopReason !== null) finish(answer, answer.stopReason);
 }
 
 /**
- * A stop reason without `message_stop` ends the answer too, where nothing else or only pings come after it; without a stop reason the answer was cut.
- * wire: some servers leave `message_stop` out (esengine/DeepSeek-Reasonix#8756, 2026-08), and Anthropic has sent pings alone in its place (tombii/better-ccflare#307, 2026-07)
+ * A stop reason without `message_stop` ends the answer too, where nothing
+ * else or only pings come after it; without a stop reason the answer was cut.
+ * wire: some servers leave `message_stop` out (esengine/DeepSeek-Reasonix#8756, 2026-08),
+ * and Anthropic has sent pings alone in its place (tombii/better-ccflare#307, 2026-07)
  */
 function onSilence(answer: AnswerState): void {
   if (!answer.isOver && answer.stopReason !== null) onMessageStop(answer);
@@ -170,14 +195,20 @@ function readUsage(answer: AnswerState, event: Fields): void {
   answer.counts = readCounts(event['usage'], answer.counts);
   answer.natives.addUsage(event['usage']);
   // wire: `server_tool_use` is absent or null where no tool of the provider ran (Anthropic: Messages, usage)
-  answer.out.push({ type: 'usage', usage: toUsage(answer.counts, answer.hasSearched ? null : answer.target.form === form ? 0 : undefined) });
+  answer.out.push({
+    type: 'usage',
+    usage: toUsage(answer.counts, answer.hasSearched ? null : answer.target.form === form ? 0 : undefined),
+  });
 }
 
 function readStop(answer: AnswerState, said: Fields): void {
   if (typeof said['stop_reason'] === 'string' && said['stop_reason'] !== '') answer.stopReason = said['stop_reason'];
 }
 
-/** wire: tools of `server_tool_use` and `*_tool_result` blocks run at the provider, so the caller must not see them as tool calls (Anthropic: Web search tool). */
+/**
+ * wire: tools of `server_tool_use` and `*_tool_result` blocks run at the provider,
+ * so the caller must not see them as tool calls (Anthropic: Web search tool).
+ */
 function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
   closeBlock(answer, at);
   const isAfterText = answer.isAfterText;
@@ -236,7 +267,8 @@ function openCall(answer: AnswerState, at: unknown, wire: Fields): void {
   const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : callIdFrom(`${answer.id}/${index}/${name}`, 'toolu');
   answer.callIds.add(own);
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
-  // wire: the call names its caller (`caller`) and the set of its tool (`toolset_name`); the client needs both to answer, and sends them back (anthropic-sdk-typescript 1.14, ToolUseBlock)
+  // wire: the call names its caller (`caller`) and the set of its tool (`toolset_name`); the
+  // client needs both to answer, and sends them back (anthropic-sdk-typescript 1.14, ToolUseBlock)
   if (Object.keys(more).length > 0) addNative(answer, 'call', { index, fields: more });
   answer.out.push({ type: 'tool-start', choice: 0, index, id: own, name });
 }
@@ -278,7 +310,16 @@ function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: un
 }
 
 function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
-  if (typeof text !== 'string' || text === '' || block === undefined || block.kind === 'text' || block.kind === 'thinking' || block.kind === 'native') return;
+  if (
+    typeof text !== 'string' ||
+    text === '' ||
+    block === undefined ||
+    block.kind === 'text' ||
+    block.kind === 'thinking' ||
+    block.kind === 'native'
+  ) {
+    return;
+  }
   block.hasArguments = true;
   if (block.kind === 'answer') addText(answer, text);
   else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
@@ -298,7 +339,11 @@ function closeBlock(answer: AnswerState, at: unknown): void {
 }
 
 function addDetail(answer: AnswerState, place: BlockPlace, state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>): void {
-  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { format, index: answer.details++, place, state }) });
+  answer.out.push({
+    type: 'reasoning-detail',
+    choice: 0,
+    detail: detailOf(answer.target, { format, index: answer.details++, place, state }),
+  });
 }
 
 const reasons: Readonly<Record<string, FinishReason>> = {

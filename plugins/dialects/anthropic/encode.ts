@@ -40,7 +40,9 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   refuseSeveral(request.n);
   const adjustments = new Adjustments();
   const asked = betasOf(request);
-  const betas = new Set(isVertex(target.provider) ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked);
+  const betas = new Set(
+    isVertex(target.provider) ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked,
+  );
   const writing: Writing = {
     adjust: (parameter, change) => adjustments.add(parameter, change),
     dropField: (field, value) => adjustments.dropField(field, value),
@@ -48,7 +50,9 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     callIds: new CallIds(callId),
     breakpoints: createBreakpoints(
       () => adjustments.add('cache_control', 'dropped beyond 4'),
-      isVertex(target.provider) ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped')) : undefined,
+      isVertex(target.provider)
+        ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped'))
+        : undefined,
     ),
   };
   const isCount = request.ask?.kind === 'count';
@@ -60,12 +64,24 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
 }
 
 /** wire: fields that say how to answer are a 400 where only a count is asked for (Anthropic: Count tokens) */
-const answerFields = new Set(['max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier', 'container', 'inference_geo']);
+const answerFields = new Set([
+  'max_tokens',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'metadata',
+  'service_tier',
+  'container',
+  'inference_geo',
+]);
 
 const withoutAnswerFields = (body: Block): Block => Object.fromEntries(Object.entries(body).filter(([field]) => !answerFields.has(field)));
 
 /** The header with the API key; none if the provider entry has no key. */
-export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>> => (apiKey === null ? {} : { 'x-api-key': apiKey.reveal() });
+export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>> =>
+  apiKey === null ? {} : { 'x-api-key': apiKey.reveal() };
 
 /** Builds the body in the order in which the provider counts cache breakpoints: tools, system, messages. */
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
@@ -83,7 +99,10 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
   if (forcesNothing(request)) writing.adjust('tool_choice', 'dropped');
   const system = blocksOf(conversation.system, writing);
-  const messages = encodeTurns(mayInstructLater(request, target) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns, { target, writing, thinks: terms.thinks });
+  const messages = encodeTurns(
+    mayInstructLater(request, target) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns,
+    { target, writing, thinks: terms.thinks },
+  );
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
   const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };
@@ -112,10 +131,14 @@ function withMarkedPart(message: Message): Message {
   if (message.role === 'tool' || control === undefined) return message;
   const calls = message.tool_calls ?? [];
   const lastCall = calls.at(-1);
-  if (lastCall !== undefined) return { ...rest, role: message.role, tool_calls: [...calls.slice(0, -1), { cache_control: control, ...lastCall }] };
+  if (lastCall !== undefined) {
+    return { ...rest, role: message.role, tool_calls: [...calls.slice(0, -1), { cache_control: control, ...lastCall }] };
+  }
   const parts = partsOf(message);
   const last = parts.at(-1);
-  return last === undefined ? message : { ...rest, role: message.role, content: [...parts.slice(0, -1), { cache_control: control, ...last }] };
+  return last === undefined
+    ? message
+    : { ...rest, role: message.role, content: [...parts.slice(0, -1), { cache_control: control, ...last }] };
 }
 
 const samplingOf = ({ temperature, topP, topK }: ClaudeTerms): Block => ({ temperature, top_p: topP, top_k: topK });
@@ -128,7 +151,11 @@ function stopsOf({ stop }: ChatRequest, { adjust }: Writing): readonly string[] 
   return kept.length === 0 ? null : kept;
 }
 
-const tiers: ReadonlyMap<unknown, string> = new Map([['auto', 'auto'], ['standard_only', 'standard_only'], ['default', 'standard_only']]);
+const tiers: ReadonlyMap<unknown, string> = new Map([
+  ['auto', 'auto'],
+  ['standard_only', 'standard_only'],
+  ['default', 'standard_only'],
+]);
 
 function restOf(request: ChatRequest, { adjust, dropField }: Writing): Block {
   for (const [wire, field, neutral] of missing) if (request[field] !== null && request[field] !== neutral) adjust(wire, 'dropped');

@@ -15,12 +15,21 @@ export const isSameForm = (request: ChatRequest): boolean => request.form === fo
 export const nativeOf = ({ native }: { readonly native?: Native }): Fields => native?.fields ?? {};
 
 /** The betas that the caller asks for. */
-export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativeOf(request)['anthropic_beta']).filter((beta): beta is string => typeof beta === 'string');
+export const betasOf = (request: ChatRequest): readonly string[] =>
+  listOf(nativeOf(request)['anthropic_beta']).filter((beta): beta is string => typeof beta === 'string');
 
-/** True if instructions may stand between the turns. wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`), and not at every model; else they are text of the user */
-export const mayInstructLater = (request: ChatRequest, target: Target): boolean => takesLaterInstructions(target) && betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
+/**
+ * True if instructions may stand between the turns.
+ * wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`),
+ * and not at every model; else they are text of the user
+ */
+export const mayInstructLater = (request: ChatRequest, target: Target): boolean =>
+  takesLaterInstructions(target) && betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
 
-/** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. @param drop notes each field that does not go out */
+/**
+ * The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them.
+ * @param drop notes each field that does not go out
+ */
 export function bodyFieldsOf(request: ChatRequest, drop: (field: string, value: unknown) => void): Fields {
   const { anthropic_beta: _, thinking: __, output_config: ___, ...fields } = nativeOf(request);
   return withoutClientSettings(fields, drop);
@@ -35,7 +44,10 @@ export function thinkingField(request: ChatRequest, { thinking }: ClaudeTerms): 
   return { ...(thinking.type === 'adaptive' && request.reasoning.maxTokens === null ? { type: thinking.type } : thinking), ...own };
 }
 
-/** The effort: the caller's own word where the API has more words than the gateway's efforts, or where the caller asks for an effort without thinking. */
+/**
+ * The effort: the caller's own word where the API has more words than the
+ * gateway's efforts, or where the caller asks for an effort without thinking.
+ */
 export function effortField(request: ChatRequest, { effort }: ClaudeTerms): Fields {
   const { effort: own, ...others } = fieldsOf(nativeOf(request)['output_config']);
   const said = own !== undefined && (effort !== null || request.reasoning.effort === null) ? own : effort;

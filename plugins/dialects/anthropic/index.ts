@@ -11,6 +11,21 @@ export default definePlugin({
   summary: 'Speaks the Messages API to Anthropic, and to servers that took over that API.',
   schema: { type: 'object', properties: {}, additionalProperties: false },
   // wire: on Vertex AI 400 "URL sources are not supported" (BerriAI/litellm#23016, 2026-03)
-  dialects: [{ name: 'anthropic', form, counts: true, baseUrl: 'https://api.anthropic.com/v1', settings: maybeVertexSettings, fetchesImage: (_, { provider }) => !isVertex(provider), encode, authorise, probe: { path: '/models?limit=1', headers: { 'anthropic-version': '2023-06-01' } }, decoder: createDecoder, decodeBody, decodeError }],
+  dialects: [
+    {
+      name: 'anthropic',
+      form,
+      counts: true,
+      baseUrl: 'https://api.anthropic.com/v1',
+      settings: maybeVertexSettings,
+      fetchesImage: (_, { provider }) => !isVertex(provider),
+      encode,
+      authorise,
+      probe: { path: '/models?limit=1', headers: { 'anthropic-version': '2023-06-01' } },
+      decoder: createDecoder,
+      decodeBody,
+      decodeError,
+    },
+  ],
   apply() {},
 });

@@ -50,9 +50,14 @@ export function turnsWithInstructions(given: readonly Message[]): readonly (Turn
   return turns;
 }
 
-/** Encodes the turns as messages. Turns of the assistant without content are left out, and a user message without content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
+/**
+ * Encodes the turns as messages. Turns of the assistant without content are left out, and a user message without
+ * content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted.
+ */
 export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
-  const messages = turns.map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation)).filter(({ content }) => content.length > 0);
+  const messages = turns
+    .map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation))
+    .filter(({ content }) => content.length > 0);
   if (messages[0]?.role !== 'assistant') return messages;
   // wire: the first message must be a user message (Anthropic: Errors, "first message must use the user role")
   conversation.writing.adjust('messages', 'a user message put first');
@@ -78,7 +83,8 @@ function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): 
 function resultBlock(message: Message, writing: Writing): Block {
   const blocks = blocksOf(partsOf(message), writing);
   const isError = message['is_error'] === true;
-  // wire: a failed call's result without content is a 400 (Anthropic: error text "content cannot be empty if `is_error` is true"), at each later turn too
+  // wire: a failed call's result without content is a 400 (Anthropic: error text
+  // "content cannot be empty if `is_error` is true"), at each later turn too
   if (isError && blocks.length === 0) writing.adjust('messages', 'an empty tool result filled in');
   const content = blocks.length === 0 ? (isError ? '…' : null) : typeof message.content === 'string' ? message.content : blocks;
   return {
@@ -91,10 +97,16 @@ function resultBlock(message: Message, writing: Writing): Block {
   };
 }
 
-/** wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and ids of other providers have `.` and `:`. A hash gives the call and its result the same id. */
+/**
+ * wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and
+ * ids of other providers have `.` and `:`. A hash gives the call and its result the same id.
+ */
 export const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : callIdFrom(id, 'toolu'));
 
-/** The blocks of an assistant message: texts, then calls. A thinking block, and a block of a tool that the provider ran, goes to the place in the answer where it was. */
+/**
+ * The blocks of an assistant message: texts, then calls. A thinking block, and a block
+ * of a tool that the provider ran, goes to the place in the answer where it was.
+ */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
   const texts = textParts(message).toReversed();
   const calls = message.tool_calls ?? [];
@@ -125,13 +137,16 @@ function assistantBlocks(message: Message, isLast: boolean, { target, writing, t
 
 /** The texts of an assistant message. A refusal goes out as text, because it is what the assistant said. */
 function textParts(message: Message): ContentPart[] {
-  const parts = partsOf(message).map((part) => (part.type === 'refusal' && typeof part['refusal'] === 'string' ? { type: 'text', text: part['refusal'] } : part));
+  const parts = partsOf(message).map((part) =>
+    part.type === 'refusal' && typeof part['refusal'] === 'string' ? { type: 'text', text: part['refusal'] } : part,
+  );
   const refusal = message['refusal'];
   return typeof refusal === 'string' && refusal !== '' ? [...parts, { type: 'text', text: refusal }] : parts;
 }
 
 /** Takes the first parts. */
-const takeParts = (reversed: ContentPart[], count: number): ContentPart[] => reversed.splice(Math.max(0, reversed.length - Math.max(0, count))).toReversed();
+const takeParts = (reversed: ContentPart[], count: number): ContentPart[] =>
+  reversed.splice(Math.max(0, reversed.length - Math.max(0, count))).toReversed();
 
 /**
  * Takes the first `length` characters out of the parts. The last part that is taken may be cut.
@@ -139,7 +154,7 @@ const takeParts = (reversed: ContentPart[], count: number): ContentPart[] => rev
  */
 function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   const taken: ContentPart[] = [];
-  for (let left = length; left > 0 && reversed.length > 0; ) {
+  for (let left = length; left > 0 && reversed.length > 0;) {
     const part = reversed.pop() as ContentPart;
     const text = textOf(part.text) ?? '';
     const cut = cutAt(text, left);
@@ -154,10 +169,20 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
 
 /** wire: `input` must be an object (Anthropic: Messages). */
 function callBlock(call: ToolCall, writing: Writing): Block {
-  return { type: 'tool_use', id: writing.callIds.ofCall(call.id), name: call.function.name, input: argumentsIn(call.function.arguments, writing.adjust), ...nativeOf(call), ...writing.breakpoints.of(call) };
+  return {
+    type: 'tool_use',
+    id: writing.callIds.ofCall(call.id),
+    name: call.function.name,
+    input: argumentsIn(call.function.arguments, writing.adjust),
+    ...nativeOf(call),
+    ...writing.breakpoints.of(call),
+  };
 }
 
-/** wire: a last assistant text that ends with white space is a 400 (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */
+/**
+ * wire: a last assistant text that ends with white space is a 400 (Anthropic:
+ * Errors, "final assistant content cannot end with trailing whitespace").
+ */
 function withoutTrailingSpace(content: readonly Block[], writing: Writing): readonly Block[] {
   const last = content.at(-1);
   const text = last?.['text'];

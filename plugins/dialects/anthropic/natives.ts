@@ -1,4 +1,7 @@
-/** The parts of an answer that only the Messages API has, for callers who speak it: blocks of tools that the provider runs, citations, and fields beside the content. */
+/**
+ * The parts of an answer that only the Messages API has, for callers who speak it:
+ * blocks of tools that the provider runs, citations, and fields beside the content.
+ */
 import type { Chunk } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
@@ -13,7 +16,14 @@ export type NativeName = 'block' | 'citation' | 'break' | 'call' | 'message' | '
 
 const boundaries: ReadonlySet<NativeName> = new Set<NativeName>(['block', 'break']);
 
-export const nativeChunk = (name: NativeName, value: unknown): Chunk => ({ type: 'native', choice: 0, form, name, value, ...(boundaries.has(name) && { isBoundary: true as const }) });
+export const nativeChunk = (name: NativeName, value: unknown): Chunk => ({
+  type: 'native',
+  choice: 0,
+  form,
+  name,
+  value,
+  ...(boundaries.has(name) && { isBoundary: true as const }),
+});
 
 /** A block of a type that the gateway's chunks have no form for, while its deltas come. */
 export interface GrowingBlock {
@@ -48,9 +58,13 @@ export function blockFrom({ wire, input }: GrowingBlock): Fields {
 const known = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage', 'delta', 'index']);
 const counted = new Set(['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']);
 
-const others = (fields: Fields, without: ReadonlySet<string>): Fields => Object.fromEntries(Object.entries(fields).filter(([name, value]) => !without.has(name) && value !== null));
+const others = (fields: Fields, without: ReadonlySet<string>): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name, value]) => !without.has(name) && value !== null));
 
-/** The fields beside the content. They are sent with the first piece and with the end of the answer, because by themselves they do not begin an answer. */
+/**
+ * The fields beside the content. They are sent with the first piece and with
+ * the end of the answer, because by themselves they do not begin an answer.
+ */
 export class Natives {
   #message: Fields = {};
   #usage: Fields = {};
@@ -68,7 +82,10 @@ export class Natives {
   }
 
   all(): readonly (readonly [NativeName, Fields])[] {
-    const both = [['message', this.#message], ['usage', this.#usage]] as const;
+    const both = [
+      ['message', this.#message],
+      ['usage', this.#usage],
+    ] as const;
     return both.filter(([, fields]) => Object.keys(fields).length > 0);
   }
 }

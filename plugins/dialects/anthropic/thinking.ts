@@ -8,7 +8,9 @@ import { type BlockPlace, placeOf } from '../families/thinking-blocks.ts';
 
 /** A thinking block to send, and its place. */
 export interface ThinkingBlock {
-  readonly block: { readonly type: 'thinking'; readonly thinking: string; readonly signature: string } | { readonly type: 'redacted_thinking'; readonly data: string };
+  readonly block:
+    | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+    | { readonly type: 'redacted_thinking'; readonly data: string };
   readonly place: BlockPlace;
 }
 
@@ -21,7 +23,9 @@ export const format = 'anthropic-messages';
  */
 export function thinkingOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly ThinkingBlock[] {
   if (!Array.isArray(details)) return [];
-  const own = (details as readonly ReasoningDetail[]).filter((detail) => detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId);
+  const own = (details as readonly ReasoningDetail[]).filter(
+    (detail) => detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId,
+  );
   return own.flatMap((detail) => {
     const block = blockOf(detail);
     return block === null ? [] : [{ block, place: placeOf(detail['after']) }];
@@ -30,5 +34,7 @@ export function thinkingOf({ reasoning_details: details }: Message, { provider, 
 
 function blockOf({ type, text, signature, data }: ReasoningDetail): ThinkingBlock['block'] | null {
   if (type === 'reasoning.encrypted') return typeof data === 'string' && data !== '' ? { type: 'redacted_thinking', data } : null;
-  return typeof signature === 'string' && signature !== '' ? { type: 'thinking', thinking: typeof text === 'string' ? text : '', signature } : null;
+  return typeof signature === 'string' && signature !== ''
+    ? { type: 'thinking', thinking: typeof text === 'string' ? text : '', signature }
+    : null;
 }

@@ -33,10 +33,16 @@ export function answerFormOf(request: ChatRequest, target: Target, writing: Writ
       const schema = responseFormat.json_schema?.schema ?? { type: 'object' };
       const isOwn = isSameForm(request);
       if (!takesSchemas(target) || (!isOwn && needsTool(schema))) return { format: null, tool: answerToolOf(schema), isStrict: true };
-      return { format: { type: 'json_schema', schema: isOwn ? schema : taken(schema, 'response_format', writing) }, tool: null, isStrict: true };
+      return {
+        format: { type: 'json_schema', schema: isOwn ? schema : taken(schema, 'response_format', writing) },
+        tool: null,
+        isStrict: true,
+      };
     }
     default:
-      throw new GatewayError('unsupported_value', `This provider does not support the response format "${responseFormat?.type}".`, { param: 'response_format' });
+      throw new GatewayError('unsupported_value', `This provider does not support the response format "${responseFormat?.type}".`, {
+        param: 'response_format',
+      });
   }
 }
 
@@ -54,9 +60,16 @@ function taken(schema: object, parameter: string, writing: Writing): Block {
 }
 
 /** The tools to declare; null if there are none. */
-export function encodeTools(request: ChatRequest, form: AnswerForm, { target, writing }: { target: Target; writing: Writing }): readonly Block[] | null {
+export function encodeTools(
+  request: ChatRequest,
+  form: AnswerForm,
+  { target, writing }: { target: Target; writing: Writing },
+): readonly Block[] | null {
   const encode = isSameForm(request) ? encodeOwnTool : (tool: Tool): Block => encodeTool(tool, target, writing);
-  const declared = (request.tools ?? []).map((tool) => ({ ...encode(tool), ...writing.breakpoints.of({ cache_control: tool['cache_control'] ?? (tool.function as Block | undefined)?.['cache_control'] }) }));
+  const declared = (request.tools ?? []).map((tool) => ({
+    ...encode(tool),
+    ...writing.breakpoints.of({ cache_control: tool['cache_control'] ?? (tool.function as Block | undefined)?.['cache_control'] }),
+  }));
   const all = form.tool === null ? declared : [...declared, form.tool];
   return all.length === 0 ? null : all;
 }
@@ -71,13 +84,18 @@ function encodeOwnTool(tool: Tool): Block {
 }
 
 function refuseReserved(name: string): void {
-  if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: 'tools' });
+  if (name === answerTool) {
+    throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: 'tools' });
+  }
 }
 
 function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
   if (tool.type !== 'function' || tool.function === undefined) {
-    // wire: types of Anthropic's own tools end with a date, such as `web_search_20250305` (Anthropic: Tool use), but for the tools of `mcp_servers` (MCP connector)
-    if (!/^mcp_toolset$|_\d{8}$/.test(tool.type)) throw new GatewayError('unsupported_value', `This provider does not support tools of the type "${tool.type}".`, { param: 'tools' });
+    // wire: types of Anthropic's own tools end with a date, such as `web_search_20250305`
+    // (Anthropic: Tool use), but for the tools of `mcp_servers` (MCP connector)
+    if (!/^mcp_toolset$|_\d{8}$/.test(tool.type)) {
+      throw new GatewayError('unsupported_value', `This provider does not support tools of the type "${tool.type}".`, { param: 'tools' });
+    }
     return Object.fromEntries(Object.entries(tool).filter(([field]) => field !== 'cache_control'));
   }
   const { name, description, parameters, strict } = tool.function;
@@ -123,7 +141,11 @@ function choiceOf(choice: ToolChoice | null): Block | null {
   if (choice === null) return null;
   if (typeof choice === 'object') {
     const name = choice.function?.name;
-    if (name === undefined) throw new GatewayError('unsupported_value', `This provider does not support the tool choice "${choice.type}".`, { param: 'tool_choice' });
+    if (name === undefined) {
+      throw new GatewayError('unsupported_value', `This provider does not support the tool choice "${choice.type}".`, {
+        param: 'tool_choice',
+      });
+    }
     return { type: 'tool', name, ...nativeOf(choice) };
   }
   return { type: choice === 'required' ? 'any' : choice };

@@ -1,8 +1,14 @@
-/** Turns the token counts of the Messages API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
+/**
+ * Turns the token counts of the Messages API into `Usage`, whose classes
+ * do not overlap. A count that the provider does not give stays null.
+ */
 import type { Usage } from '../../../core/chat.ts';
 import { atMost, countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 
-/** The counts of the reports so far. wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking). */
+/**
+ * The counts of the reports so far.
+ * wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking).
+ */
 export interface Counts {
   readonly input: number | null;
   readonly cacheRead: number | null;
@@ -14,9 +20,10 @@ export interface Counts {
 }
 
 /**
- * Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for
- * the input, and a missing count replaces nothing. Other servers end with zeros where they have no counts (farion1231/cc-switch#2485, 2026-04): a
- * prompt of no tokens replaces none either.
+ * Adds a report to the earlier ones.
+ * wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one,
+ * also for the input, and a missing count replaces nothing. Other servers end with zeros where they
+ * have no counts (farion1231/cc-switch#2485, 2026-04): a prompt of no tokens replaces none either.
  */
 export function readCounts(report: Fields, before: Counts | null): Counts {
   const own = countsOf(report);
@@ -35,7 +42,10 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
   };
 }
 
-/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. @param unsaid the number of searches where no report counts them; undefined: no search was asked for */
+/**
+ * The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative.
+ * @param unsaid the number of searches where no report counts them; undefined: no search was asked for
+ */
 export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches }: Counts, unsaid?: 0 | null): Usage {
   const webSearches = searches ?? unsaid;
   const reasoning = atMost(thinking, output);
@@ -75,7 +85,9 @@ function passesOf(iterations: unknown): readonly Counts[] {
 function added(passes: readonly Counts[]): Partial<Counts> {
   const sums: Partial<Record<keyof Counts, number>> = {};
   for (const pass of passes) {
-    for (const [name, value] of Object.entries(pass) as [keyof Counts, number | null][]) if (value !== null) sums[name] = (sums[name] ?? 0) + value;
+    for (const [name, value] of Object.entries(pass) as [keyof Counts, number | null][]) {
+      if (value !== null) sums[name] = (sums[name] ?? 0) + value;
+    }
   }
   return sums;
 }

@@ -1,4 +1,7 @@
-/** Turns the caller's `cache_control` into cache points. wire: a cache point is a block of its own, after the blocks that it caches (Amazon Bedrock: Prompt caching). */
+/**
+ * Turns the caller's `cache_control` into cache points.
+ * wire: a cache point is a block of its own, after the blocks that it caches (Amazon Bedrock: Prompt caching).
+ */
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import type { Block } from './media.ts';
@@ -8,12 +11,14 @@ import { cachesForAnHour, modelClassOf } from './models.ts';
 const most = 4;
 
 /**
- * wire: a cache point directly after a document whose text Bedrock takes out itself, which is every one but a PDF, is a 400 "messages.0.content.2.type: Field
- * required" (aws/aws-sdk-java-v2#6277, 2026-08; strands-agents/harness-sdk#1966, 2026-03)
+ * wire: a cache point directly after a document whose text Bedrock takes out itself, which is every one but a PDF, is a 400
+ * "messages.0.content.2.type: Field required" (aws/aws-sdk-java-v2#6277, 2026-08; strands-agents/harness-sdk#1966, 2026-03)
  */
 const isReadAsText = ({ document }: Block): boolean => document !== undefined && fieldsOf(document)['format'] !== 'pdf';
 
-/** The cache points of one request. They must be asked for in the order in which the provider reads the request: tools, system, messages. */
+/**
+ * The cache points of one request. They must be asked for in the order in which the provider reads the request: tools, system, messages.
+ */
 export class CachePoints {
   #count = 0;
   readonly #target: Target;
@@ -30,7 +35,9 @@ export class CachePoints {
     if (modelClassOf(this.#target).caches !== true) return this.#adjust('cache_control', 'dropped');
     if (this.#count === most) return this.#adjust('cache_control', `dropped after the first ${most}`);
     const place = blocks.findLastIndex((block) => !isReadAsText(block)) + 1;
-    if (place < blocks.length) this.#adjust('cache_control', place === 0 ? 'dropped after a document that is no PDF' : 'moved before a document that is no PDF');
+    if (place < blocks.length) {
+      this.#adjust('cache_control', place === 0 ? 'dropped after a document that is no PDF' : 'moved before a document that is no PDF');
+    }
     if (place === 0 || 'cachePoint' in (blocks[place - 1] as Block)) return;
     this.#count += 1;
     blocks.splice(place, 0, { cachePoint: { type: 'default', ...this.#life(control) } });

@@ -1,4 +1,7 @@
-/** Decodes answers of Converse into chunks. There is one record of state for each stream and one function for each type of event. wire: events as in Amazon Bedrock: ConverseStream. */
+/**
+ * Decodes answers of Converse into chunks. There is one record of state for each stream and one function for each type of event.
+ * wire: events as in Amazon Bedrock: ConverseStream.
+ */
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -37,7 +40,10 @@ type OpenBlock = Call | Thinking;
 
 interface Call {
   readonly kind: 'call';
-  /** The gateway's number of the call. `answer`: a call of the answer tool, whose input is the text of the answer. `spare`: a second call of it, which is ignored. */
+  /**
+   * The gateway's number of the call. `answer`: a call of the answer tool, whose
+   * input is the text of the answer. `spare`: a second call of it, which is ignored.
+   */
   readonly index: number | 'answer' | 'spare';
   hasInput: boolean;
 }
@@ -75,7 +81,8 @@ export function createDecoder(target: Target): Decoder {
       if (answer.fault !== null) throw answer.fault;
       return noChunks;
     },
-    // wire: `metadata` with the usage comes after `messageStop` (Amazon Bedrock: ConverseStream), but sometimes before it (recorded traffic, as of 2026-11)
+    // wire: `metadata` with the usage comes after `messageStop` (Amazon Bedrock:
+    // ConverseStream), but sometimes before it (recorded traffic, as of 2026-11)
     get done() {
       return answer.isFinished && answer.usage !== null;
     },
@@ -92,7 +99,8 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body) || !isFields(message) || !Array.isArray(message['content'])) throw noOutput(body, target);
   const answer = newAnswer(target);
   const blocks = (message['content'] as unknown[]).filter(isFields);
-  // wire: Nova writes its thoughts as text before a call (Amazon Nova: Tool use). Beside the JSON of the answer tool it would be no JSON any more
+  // wire: Nova writes its thoughts as text before a call (Amazon Nova: Tool
+  // use). Beside the JSON of the answer tool it would be no JSON any more
   const isByTool = blocks.some(({ toolUse }) => fieldsOf(toolUse)['name'] === answerTool);
   for (const [at, block] of blocks.entries()) if (!isByTool || block['text'] === undefined) addWhole(answer, at, block);
   addFinish(answer, body['stopReason']);
@@ -147,7 +155,9 @@ const readers = new Map<string, EventReader>([
   ['metadata', (answer, event) => addUsage(answer, event['usage'])],
 ]);
 
-/** wire: only blocks of tools have a `contentBlockStart`; text and reasoning begin with their first delta (recorded traffic, as of 2026-11). */
+/**
+ * wire: only blocks of tools have a `contentBlockStart`; text and reasoning begin with their first delta (recorded traffic, as of 2026-11).
+ */
 function startBlock(answer: AnswerState, event: Fields): void {
   const { toolUse } = fieldsOf(event['start']);
   if (isFields(toolUse) && !answer.isFinished) startCall(answer, event['contentBlockIndex'], toolUse);
@@ -197,10 +207,16 @@ function addInput(answer: AnswerState, block: Call, piece: string): void {
   else if (block.index !== 'spare') answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: piece });
 }
 
-/** wire: the bytes of a redacted block are in `redactedContent` (Amazon Bedrock: ReasoningContentBlockDelta); some hosts call the field `data` (recorded traffic, as of 2026-11). */
+/**
+ * wire: the bytes of a redacted block are in `redactedContent` (Amazon Bedrock:
+ * ReasoningContentBlockDelta); some hosts call the field `data` (recorded traffic, as of 2026-11).
+ */
 function addReasoning(answer: AnswerState, at: unknown, reasoning: Fields): void {
   const known = answer.blocks.get(at);
-  const block: Thinking = known?.kind === 'thinking' ? known : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
+  const block: Thinking =
+    known?.kind === 'thinking'
+      ? known
+      : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
   const piece = textOf(reasoning['text']) ?? '';
   const redacted = textOf(reasoning['redactedContent']) ?? textOf(reasoning['data']) ?? '';
   block.text += piece;
@@ -221,10 +237,16 @@ function endBlock(answer: AnswerState, at: unknown): void {
   const { place, text: thought, signature, redacted } = block;
   if (signature === '' && redacted.length === 0) return;
   const state = redacted.length > 0 ? { data: joinedBase64(redacted) } : { text: thought, signature };
-  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { format, index: answer.thoughts++, place, state }) });
+  answer.out.push({
+    type: 'reasoning-detail',
+    choice: 0,
+    detail: detailOf(answer.target, { format, index: answer.thoughts++, place, state }),
+  });
 }
 
-/** Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead. */
+/**
+ * Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead.
+ */
 function joinedBase64(pieces: readonly string[]): string {
   if (!pieces.slice(0, -1).some((piece) => piece.endsWith('='))) return pieces.join('');
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
@@ -238,7 +260,11 @@ function addWhole(answer: AnswerState, at: number, block: Fields): void {
     const call = startCall(answer, at, toolUse);
     addInput(answer, call, JSON.stringify(toolUse['input'] ?? {}));
   } else if (isFields(reasoningContent)) {
-    addReasoning(answer, at, { ...fieldsOf(reasoningContent['redactedReasoning']), ...reasoningContent, ...fieldsOf(reasoningContent['reasoningText']) });
+    addReasoning(answer, at, {
+      ...fieldsOf(reasoningContent['redactedReasoning']),
+      ...reasoningContent,
+      ...fieldsOf(reasoningContent['reasoningText']),
+    });
   } else if (isFields(citationsContent) && Array.isArray(citationsContent['content'])) {
     // wire: in an answer with citations the text is in `citationsContent.content` (Amazon Bedrock: CitationsContentBlock)
     for (const part of citationsContent['content'] as unknown[]) addText(answer, textOf(fieldsOf(part)['text']) ?? '');
@@ -259,8 +285,9 @@ function addFinish(answer: AnswerState, stopReason: unknown): void {
   answer.isFinished = true;
   const native = typeof stopReason === 'string' && stopReason !== '' ? stopReason : null;
   const reason = reasonOf(native, answer);
-  if (reason === 'error') answer.fault = new GatewayError('upstream_error', `The provider ended its answer with "${(native ?? '').slice(0, 64)}".`);
-  else answer.out.push({ type: 'finish', choice: 0, reason, native });
+  if (reason === 'error') {
+    answer.fault = new GatewayError('upstream_error', `The provider ended its answer with "${(native ?? '').slice(0, 64)}".`);
+  } else answer.out.push({ type: 'finish', choice: 0, reason, native });
 }
 
 const reasons = new Map<string, FinishReason | 'error'>([
@@ -285,7 +312,8 @@ const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
 function reasonOf(native: string | null, { calls }: AnswerState): FinishReason | 'error' {
   const word = native ?? 'end_turn';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
-  // wire: `tool_use` comes without a call now and then (strands-rl/strands-env#252, 2026-09). A call of the answer tool is the answer, and none for the caller
+  // wire: `tool_use` comes without a call now and then (strands-rl/strands-env#252,
+  // 2026-09). A call of the answer tool is the answer, and none for the caller
   if (reason === 'completed' || reason === 'tool_calls') return calls > 0 ? 'tool_calls' : 'completed';
   return reason;
 }

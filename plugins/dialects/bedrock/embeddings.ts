@@ -12,12 +12,18 @@ import { GatewayError } from '../../../core/errors.ts';
 export function embedderOf({ mapping: { externalId } }: Target): Embedder {
   if (/(?:^|\.)amazon\.titan-embed/.test(externalId)) return titan;
   if (/(?:^|\.)cohere\.embed/.test(externalId)) return cohere;
-  throw new GatewayError('unsupported_value', `Embeddings of "${externalId}" at Bedrock are not supported: Titan and Cohere are.`, { param: 'model' });
+  throw new GatewayError('unsupported_value', `Embeddings of "${externalId}" at Bedrock are not supported: Titan and Cohere are.`, {
+    param: 'model',
+  });
 }
 
 const titan: Embedder = {
   most: 1,
-  encode: ([input = ''], request, target) => invoke({ inputText: textOf(input), ...(request.ask.dimensions !== null && { dimensions: request.ask.dimensions }) }, { request, target, knows: ['normalize'] }),
+  encode: ([input = ''], request, target) =>
+    invoke(
+      { inputText: textOf(input), ...(request.ask.dimensions !== null && { dimensions: request.ask.dimensions }) },
+      { request, target, knows: ['normalize'] },
+    ),
   decode: ({ body }) => {
     const { embedding, inputTextTokenCount } = fieldsOf(body);
     return { vectors: [numbersOf(embedding)], tokens: countOf(inputTextTokenCount) };
@@ -29,8 +35,17 @@ const cohere: Embedder = {
   encode(inputs, request, target) {
     const { dimensions } = request.ask;
     // safety: a vector of another length than was asked for would spoil the caller's index
-    if (dimensions !== null && /embed-(?:english|multilingual)-v3/.test(target.mapping.externalId)) throw new GatewayError('unsupported_value', 'This model has one length of vectors. Leave out "dimensions".', { param: 'dimensions' });
-    return invoke({ texts: inputs.map(textOf), input_type: request.rest['input_type'] ?? 'search_document', ...(dimensions !== null && { output_dimension: dimensions }) }, { request, target, knows: ['truncate', 'input_type'] });
+    if (dimensions !== null && /embed-(?:english|multilingual)-v3/.test(target.mapping.externalId)) {
+      throw new GatewayError('unsupported_value', 'This model has one length of vectors. Leave out "dimensions".', { param: 'dimensions' });
+    }
+    return invoke(
+      {
+        texts: inputs.map(textOf),
+        input_type: request.rest['input_type'] ?? 'search_document',
+        ...(dimensions !== null && { output_dimension: dimensions }),
+      },
+      { request, target, knows: ['truncate', 'input_type'] },
+    );
   },
   decode({ body, headers }) {
     const { embeddings } = fieldsOf(body);
@@ -40,14 +55,22 @@ const cohere: Embedder = {
 };
 
 /** @param knows fields of the caller's request that the model takes under the same name */
-function invoke(body: Record<string, unknown>, { request: { rest, user }, target, knows }: { request: ChatRequest; target: Target; knows: readonly string[] }): WireRequest {
+function invoke(
+  body: Record<string, unknown>,
+  { request: { rest, user }, target, knows }: { request: ChatRequest; target: Target; knows: readonly string[] },
+): WireRequest {
   const adjustments = new Adjustments();
   const sent = { ...body };
   for (const [field, value] of Object.entries({ ...rest, user })) {
     if (knows.includes(field)) sent[field] ??= value;
     else if (value !== null) adjustments.dropField(field, value);
   }
-  return { path: `/model/${encodeURIComponent(target.mapping.externalId)}/invoke`, headers: { 'content-type': 'application/json', accept: 'application/json' }, body: JSON.stringify(sent), adjustments: adjustments.list };
+  return {
+    path: `/model/${encodeURIComponent(target.mapping.externalId)}/invoke`,
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(sent),
+    adjustments: adjustments.list,
+  };
 }
 
 function textOf(input: EmbeddingAsk['inputs'][number]): string {
@@ -57,6 +80,8 @@ function textOf(input: EmbeddingAsk['inputs'][number]): string {
 
 function numbersOf(vector: unknown): readonly number[] {
   const numbers = listOf(vector);
-  if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+  if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) {
+    throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+  }
   return numbers;
 }

@@ -52,7 +52,14 @@ const unknown = [
 ] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest, neutral: unknown])[];
 
 /** Fields of Converse that a caller may send; they go out unchanged. */
-const ownFields = new Set(['guardrailConfig', 'requestMetadata', 'performanceConfig', 'serviceTier', 'additionalModelResponseFieldPaths', 'promptVariables']);
+const ownFields = new Set([
+  'guardrailConfig',
+  'requestMetadata',
+  'performanceConfig',
+  'serviceTier',
+  'additionalModelResponseFieldPaths',
+  'promptVariables',
+]);
 
 /** One request while it is encoded, with its adjustments. */
 class Draft {
@@ -78,8 +85,18 @@ class Draft {
     if (forcesNothing(request)) adjust('tool_choice', 'dropped');
     const conversation = readConversation(request.messages);
     const terms = this.#model.family === 'claude' ? this.#claude(plan, conversation) : this.#another();
-    const { system, messages } = encodeConversation(conversation, { target: this.#target, hasTools: plan.tools.length > 0, thinks: terms.thinks, cachePoints, adjust });
-    const { toolConfig, additional } = toolFields(this.#permitted(plan, terms), request.parallelToolCalls === false && plan.tools.length > 0, { target: this.#target, adjust });
+    const { system, messages } = encodeConversation(conversation, {
+      target: this.#target,
+      hasTools: plan.tools.length > 0,
+      thinks: terms.thinks,
+      cachePoints,
+      adjust,
+    });
+    const { toolConfig, additional } = toolFields(
+      this.#permitted(plan, terms),
+      request.parallelToolCalls === false && plan.tools.length > 0,
+      { target: this.#target, adjust },
+    );
     const own = this.#rest();
     return {
       ...own.fields,
@@ -87,7 +104,10 @@ class Draft {
       ...filled('system', system),
       ...filled('inferenceConfig', { ...terms.inference, ...this.#stop() }),
       ...(toolConfig !== undefined && { toolConfig }),
-      ...filled('additionalModelRequestFields', joined(own.additional, terms.additional, additional, isNative ? this.#nativeFormat(form.schema) : {})),
+      ...filled(
+        'additionalModelRequestFields',
+        joined(own.additional, terms.additional, additional, isNative ? this.#nativeFormat(form.schema) : {}),
+      ),
     };
   }
 
@@ -115,14 +135,21 @@ class Draft {
 
   #claude(plan: ToolPlan, { turns }: Conversation): Terms {
     const hasThinking = (message: Message): boolean => thoughtsOf(message, this.#target).length > 0;
-    const terms = claudeTerms(this.#request, this.#target, { forcedTool: plan.forced, beganWithoutThinking: beganWithoutThinking(turns, hasThinking) });
+    const terms = claudeTerms(this.#request, this.#target, {
+      forcedTool: plan.forced,
+      beganWithoutThinking: beganWithoutThinking(turns, hasThinking),
+    });
     for (const { parameter, change } of terms.adjustments) this.adjustments.add(parameter, change);
     const { thinking, effort, temperature, topP, topK } = terms;
     // wire: without `maxTokens` the answer may be as long as the model allows (Amazon Bedrock: InferenceConfiguration)
     const maxTokens = this.#request.maxTokens === null && thinking?.type !== 'enabled' ? null : terms.maxTokens;
     return {
       inference: given({ maxTokens, temperature, topP }),
-      additional: { ...given({ thinking }), ...(effort !== null && { output_config: { effort } }), ...(topK !== null && this.#model.topK?.(topK)) },
+      additional: {
+        ...given({ thinking }),
+        ...(effort !== null && { output_config: { effort } }),
+        ...(topK !== null && this.#model.topK?.(topK)),
+      },
       thinks: terms.thinks,
     };
   }
@@ -140,7 +167,11 @@ class Draft {
     const topK = typeof asked === 'number' ? asked : null;
     if (asked !== topK || (topK !== null && this.#model.topK === undefined)) this.adjustments.add('top_k', 'dropped');
     return {
-      inference: given({ maxTokens: take('max_tokens', maxTokens), temperature: take('temperature', this.#temperature(refuses.includes('temperature'))), topP: take('top_p', topP) }),
+      inference: given({
+        maxTokens: take('max_tokens', maxTokens),
+        temperature: take('temperature', this.#temperature(refuses.includes('temperature'))),
+        topP: take('top_p', topP),
+      }),
       additional: joined(reasoning.fields, topK === null ? {} : (this.#model.topK?.(topK) ?? {})),
       // these models get their reasoning back whether they think in this request or not
       thinks: true,
@@ -196,15 +227,18 @@ class Draft {
 
   /** The fields of `rest`. Those that Converse has are sent; the others are dropped and noted. */
   #rest(): { readonly fields: Block; readonly additional: Block } {
-    for (const [parameter, field, neutral] of unknown) if (this.#request[field] !== null && this.#request[field] !== neutral) this.adjustments.add(parameter, 'dropped');
+    for (const [parameter, field, neutral] of unknown) {
+      if (this.#request[field] !== null && this.#request[field] !== neutral) this.adjustments.add(parameter, 'dropped');
+    }
     const fields: Record<string, unknown> = {};
     let additional: Block = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (field === 'top_k' || value === null) continue;
       if (field === 'additionalModelRequestFields' && isFields(value)) additional = value;
       else if (ownFields.has(field)) fields[field] = value;
-      else if (field === 'service_tier' && typeof value === 'string') Object.assign(fields, value === 'auto' ? {} : { serviceTier: { type: value } });
-      else if (field === 'metadata' && isFields(value)) Object.assign(fields, filled('requestMetadata', this.#metadata(value)));
+      else if (field === 'service_tier' && typeof value === 'string') {
+        Object.assign(fields, value === 'auto' ? {} : { serviceTier: { type: value } });
+      } else if (field === 'metadata' && isFields(value)) Object.assign(fields, filled('requestMetadata', this.#metadata(value)));
       else this.adjustments.dropField(field, value);
     }
     return { fields, additional };
@@ -213,7 +247,9 @@ class Draft {
   /** wire: `requestMetadata` takes at most 16 entries, each a string of at most 256 of these characters (Amazon Bedrock: Converse). */
   #metadata(metadata: Block): Block {
     const plain = /^[\w\s:@$#=/+,.-]{0,256}$/;
-    const sent = Object.entries(metadata).filter(([name, value]) => name !== '' && plain.test(name) && typeof value === 'string' && plain.test(value)).slice(0, 16);
+    const sent = Object.entries(metadata)
+      .filter(([name, value]) => name !== '' && plain.test(name) && typeof value === 'string' && plain.test(value))
+      .slice(0, 16);
     if (sent.length < Object.keys(metadata).length) this.adjustments.add('metadata', `cut to ${sent.length} entries`);
     return Object.fromEntries(sent);
   }

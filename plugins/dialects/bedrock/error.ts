@@ -9,9 +9,14 @@ export function decodeError(error: WireError, target: Target): GatewayError {
   const { status, headers, body } = error;
   const header = headers['x-amzn-errortype'];
   const complaint = readComplaint(typeof header === 'string' ? header : null, body);
-  // wire: Bedrock answers 400 to a model id that does not exist, not 404 (recorded traffic, as of 2026-11). The caller gets this status, and the code `model_not_found`
+  // wire: Bedrock answers 400 to a model id that does not exist, not 404 (recorded
+  // traffic, as of 2026-11). The caller gets this status, and the code `model_not_found`
   if (status === 400 && /model identifier is invalid/i.test(complaint.message ?? '')) {
-    return new GatewayError({ status, type: 'invalid_request_error', code: 'model_not_found' }, sanitise(complaint.message ?? '', target.provider), { upstreamStatus: status });
+    return new GatewayError(
+      { status, type: 'invalid_request_error', code: 'model_not_found' },
+      sanitise(complaint.message ?? '', target.provider),
+      { upstreamStatus: status },
+    );
   }
   return upstreamError({ ...error, complaint }, target);
 }
@@ -24,13 +29,19 @@ export function decodeException(type: string, body: unknown, target: Target): Ga
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
-/** wire: `modelStreamErrorException` has the status of the model (Amazon Bedrock: ModelStreamErrorException). Only these statuses say more than that the model failed. */
+/**
+ * wire: `modelStreamErrorException` has the status of the model (Amazon Bedrock:
+ * ModelStreamErrorException). Only these statuses say more than that the model failed.
+ */
 const retryWords = new Set([429, 503, 529]);
 
 /** The error for a reply with status 200 that has no output. */
 export function noOutput(body: unknown, target: Target): GatewayError {
   const { message } = readComplaint(null, body);
-  return new GatewayError('upstream_invalid_response', sanitise(`The provider answered without an output${message === null ? '.' : `: ${message}`}`, target.provider));
+  return new GatewayError(
+    'upstream_invalid_response',
+    sanitise(`The provider answered without an output${message === null ? '.' : `: ${message}`}`, target.provider),
+  );
 }
 
 /**
@@ -43,7 +54,9 @@ const operatorsFault: readonly (readonly [RegExp, string])[] = [
 ];
 const wantsProfile = /on-demand throughput isn.t supported|inference profile/i;
 
-/** safety: where the error has a name, the message does not count: it repeats names of the caller, who could put the key to rest for all. */
+/**
+ * safety: where the error has a name, the message does not count: it repeats names of the caller, who could put the key to rest for all.
+ */
 function faultOf(name: string | null, message: string | null): string | undefined {
   const found = operatorsFault.find(([pattern]) => pattern.test(name ?? message ?? ''))?.[1];
   return found ?? (wantsProfile.test(message ?? '') ? 'model_not_found' : undefined);
@@ -57,7 +70,11 @@ function readComplaint(type: string | null, body: unknown): Complaint {
   return { message: message ?? name, type: null, param: inner?.param ?? null, code: faultOf(name, message) ?? inner?.code ?? name };
 }
 
-/** The plain name of a type. wire: the header has `ValidationException:http://internal.amazon.com/...`, a body `com.amazon.coral.service#UnknownOperationException` (Smithy: AWS restJson1, Operation error serialization). */
+/**
+ * The plain name of a type.
+ * wire: the header has `ValidationException:http://internal.amazon.com/...`, a body
+ * `com.amazon.coral.service#UnknownOperationException` (Smithy: AWS restJson1, Operation error serialization).
+ */
 function nameOf(type: string | null): string | null {
   const name = type?.split(':')[0]?.split('#').at(-1) ?? '';
   return /^\w{1,64}$/.test(name) ? name : null;
@@ -65,9 +82,13 @@ function nameOf(type: string | null): string | null {
 
 const typeInside = ({ Output: output }: Fields): string | null => wordsOf(fieldsOf(output)['__type']);
 
-const plainText = (body: unknown): string | null => (typeof body === 'string' && body.trim() !== '' && !/^\s*</.test(body) ? body.trim() : null);
+const plainText = (body: unknown): string | null =>
+  typeof body === 'string' && body.trim() !== '' && !/^\s*</.test(body) ? body.trim() : null;
 
-/** wire: OpenAI's models on Bedrock put their error into the message: `The model returned the following errors: {"error":{...}}` (recorded traffic, as of 2026-11). */
+/**
+ * wire: OpenAI's models on Bedrock put their error into the message: `The model
+ * returned the following errors: {"error":{...}}` (recorded traffic, as of 2026-11).
+ */
 function innerComplaint(message: string): { readonly param: string | null; readonly code: string | null } | null {
   const start = message.indexOf('{"error"');
   if (start < 0) return null;

@@ -1,4 +1,7 @@
-/** Cuts the binary event stream of AWS into events. A frame is used only if both of its checksums are right. wire: Smithy: Amazon Event Stream. */
+/**
+ * Cuts the binary event stream of AWS into events. A frame is used only if both of its checksums are right.
+ * wire: Smithy: Amazon Event Stream.
+ */
 import { crc32 } from 'node:zlib';
 import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -25,7 +28,8 @@ export async function loadCodec(): Promise<FrameCodec> {
   return new EventStreamCodec(textOf, (text) => Buffer.from(text));
 }
 
-const textOf = (bytes: Uint8Array | string): string => (typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+const textOf = (bytes: Uint8Array | string): string =>
+  typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
 /** The prelude: total length, length of the headers, and a checksum of the two. */
 const preludeBytes = 12;
@@ -34,7 +38,9 @@ const overheadBytes = 16;
 
 const noEvents: WireEvent[] = [];
 
-/** Makes a framer with a codec. The bytes may be cut at any place. Events before a damaged frame are returned first; the next call throws. */
+/**
+ * Makes a framer with a codec. The bytes may be cut at any place. Events before a damaged frame are returned first; the next call throws.
+ */
 export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
   let held: Uint8Array[] = [];
   let size = 0;
@@ -55,7 +61,9 @@ export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
         needed = preludeBytes;
       }
     } catch (thrown) {
-      broken = GatewayError.is(thrown) ? thrown : new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.', { cause: thrown });
+      broken = GatewayError.is(thrown)
+        ? thrown
+        : new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.', { cause: thrown });
       if (events.length === 0) throw broken;
     }
     size = bytes.length - at;
@@ -83,8 +91,12 @@ function lengthOf(bytes: Uint8Array, { maxEventBytes }: FrameLimits): number {
   const length = view.getUint32(0);
   const payload = length - view.getUint32(4) - overheadBytes;
   // safety: the codec checks a length only when the frame is whole. With a damaged length the framer would wait for bytes that never come
-  if (payload < 0 || crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) throw new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.');
-  if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+  if (payload < 0 || crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) {
+    throw new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.');
+  }
+  if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) {
+    throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+  }
   return length;
 }
 

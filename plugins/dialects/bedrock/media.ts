@@ -1,4 +1,6 @@
-/** Encodes images and documents. They go out as bytes, because Converse takes no URL (wire: Amazon Bedrock: ImageSource, DocumentSource). */
+/**
+ * Encodes images and documents. They go out as bytes, because Converse takes no URL (wire: Amazon Bedrock: ImageSource, DocumentSource).
+ */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -11,7 +13,12 @@ export type Block = Fields;
 export const unsupported = (param: string, message: string): GatewayError => new GatewayError('unsupported_value', message, { param });
 
 /** wire: the format of a JPEG is `jpeg`; `jpg` is a 400 (Amazon Bedrock: ImageBlock). */
-const imageFormats: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']]);
+const imageFormats: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+]);
 
 const documentFormats: ReadonlyMap<string, string> = new Map([
   ['application/pdf', 'pdf'],
@@ -32,9 +39,13 @@ export function imageBlock(part: ContentPart, pathOf: () => string): Block {
   const image = part['image_url'];
   const url = textOf(image) ?? textOf(fieldsOf(image)['url']);
   const inline = url === null ? null : parseDataUrl(url);
-  if (inline === null) throw unsupported(`${pathOf()}.image_url`, 'Bedrock takes images as data only, not by URL. Send the image as a data: URL.');
+  if (inline === null) {
+    throw unsupported(`${pathOf()}.image_url`, 'Bedrock takes images as data only, not by URL. Send the image as a data: URL.');
+  }
   const format = imageFormats.get(inline.mediaType);
-  if (format === undefined) throw unsupported(`${pathOf()}.image_url`, `Bedrock takes PNG, JPEG, GIF and WebP images, not "${inline.mediaType}".`);
+  if (format === undefined) {
+    throw unsupported(`${pathOf()}.image_url`, `Bedrock takes PNG, JPEG, GIF and WebP images, not "${inline.mediaType}".`);
+  }
   return { image: { format, source: { bytes: inline.data } } };
 }
 
@@ -45,23 +56,41 @@ export type DocumentNames = Map<string, number>;
 export function documentBlock(part: ContentPart, { pathOf, names }: { pathOf: () => string; names: DocumentNames }): Block {
   const file = fieldsOf(part['file']);
   const data = textOf(file['file_data']);
-  if (data === null || /^\w+:\/\//.test(data)) throw unsupported(`${pathOf()}.file`, 'Bedrock takes documents as data only, not by address. Send the content of the file.');
+  if (data === null || /^\w+:\/\//.test(data)) {
+    throw unsupported(`${pathOf()}.file`, 'Bedrock takes documents as data only, not by address. Send the content of the file.');
+  }
   const inline = parseDataUrl(data);
   const filename = textOf(file['filename']) ?? '';
   const extension = /\.(\w+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
   const image = inline === null ? undefined : imageFormats.get(inline.mediaType);
   if (inline !== null && image !== undefined) return { image: { format: image, source: { bytes: inline.data } } };
   const format = (inline === null ? undefined : documentFormats.get(inline.mediaType)) ?? (extensions.has(extension) ? extension : null);
-  if (format === null) throw unsupported(`${pathOf()}.file`, `Bedrock takes ${[...extensions].join(', ')} documents, not "${inline?.mediaType ?? (extension || 'an unknown type')}".`);
+  if (format === null) {
+    throw unsupported(
+      `${pathOf()}.file`,
+      `Bedrock takes ${[...extensions].join(', ')} documents, not "${inline?.mediaType ?? (extension || 'an unknown type')}".`,
+    );
+  }
   return { document: { format, name: nameOf(filename, names), source: { bytes: inline?.data ?? data } } };
 }
 
 const longestName = 190;
 
-/** The name of a document. wire: 1 to 200 letters, digits, single blanks, hyphens, parentheses and square brackets (Amazon Bedrock: DocumentBlock), and no name twice in a request. */
+/**
+ * The name of a document.
+ * wire: 1 to 200 letters, digits, single blanks, hyphens, parentheses and square
+ * brackets (Amazon Bedrock: DocumentBlock), and no name twice in a request.
+ */
 function nameOf(filename: string, names: DocumentNames): string {
   // cost: removing a run of hyphens takes quadratic time, so the name is cut first
-  const stem = filename.slice(0, 4 * longestName).replace(/\.\w+$/, '').replaceAll(/[^A-Za-z0-9 ()[\]-]+/g, '-').replaceAll(/ {2,}/g, ' ').replaceAll(/^[- ]+|[- ]+$/g, '').slice(0, longestName).trim();
+  const stem = filename
+    .slice(0, 4 * longestName)
+    .replace(/\.\w+$/, '')
+    .replaceAll(/[^A-Za-z0-9 ()[\]-]+/g, '-')
+    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/^[- ]+|[- ]+$/g, '')
+    .slice(0, longestName)
+    .trim();
   const base = stem === '' ? 'document' : stem;
   let name = base;
   let count = names.get(base) ?? 1;

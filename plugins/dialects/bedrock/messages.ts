@@ -25,7 +25,10 @@ export interface Conversation extends Turns {
 /** What the encoding of a message depends on. */
 export interface MessageWays {
   readonly target: Target;
-  /** True if the request declares tools. Else calls and results go out as text, because Converse refuses their blocks (wire: Amazon Bedrock: Tool use). */
+  /**
+   * True if the request declares tools. Else calls and results go out as text,
+   * because Converse refuses their blocks (wire: Amazon Bedrock: Tool use).
+   */
   readonly hasTools: boolean;
   /** True if the model may think in this request. */
   readonly thinks: boolean;
@@ -43,11 +46,16 @@ export function readConversation(messages: readonly Message[]): Conversation {
 function withMarkedPart(message: Message): Message {
   const { role, cache_control: control } = message;
   const parts = control === undefined || role === 'assistant' ? [] : partsOf(message);
-  return parts.length === 0 ? message : { ...message, content: parts.map((part, at) => (at === parts.length - 1 ? { cache_control: control, ...part } : part)) };
+  return parts.length === 0
+    ? message
+    : { ...message, content: parts.map((part, at) => (at === parts.length - 1 ? { cache_control: control, ...part } : part)) };
 }
 
 /** Encodes a conversation as `system` and `messages`. Throws `unsupported_value` with the path of a part that cannot be sent. */
-export function encodeConversation({ messages: said, system, turns }: Conversation, ways: MessageWays): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
+export function encodeConversation(
+  { messages: said, system, turns }: Conversation,
+  ways: MessageWays,
+): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
   if (said.some(({ role, name }) => role !== 'tool' && textOf(name) !== null)) ways.adjust('messages.name', 'dropped');
   // wire: an image may stand in a user message only (Amazon Bedrock: ImageBlock), and the images of an answer are in one of the assistant
   if (said.some(({ images }) => listOf(images).length > 0)) ways.adjust('messages.images', 'dropped');
@@ -56,7 +64,12 @@ export function encodeConversation({ messages: said, system, turns }: Conversati
   const messages: WireMessage[] = [];
   for (const [at, turn] of turns.entries()) {
     if (turn.role === 'user') add(messages, { role: 'user', content: writer.userBlocks(turn) });
-    else add(messages, { role: 'assistant', content: turn.messages.flatMap((message) => writer.assistantBlocks(message, at === turns.length - 1)) });
+    else {
+      add(messages, {
+        role: 'assistant',
+        content: turn.messages.flatMap((message) => writer.assistantBlocks(message, at === turns.length - 1)),
+      });
+    }
   }
   if (messages.length === 0 && leading.length > 0) {
     ways.adjust('messages', 'instructions sent as the user');
@@ -70,7 +83,10 @@ export function encodeConversation({ messages: said, system, turns }: Conversati
   return { system: leading, messages: [{ role: 'user', content: [{ text: '…' }] }, ...sent] };
 }
 
-/** Adds a message. wire: an empty assistant message is a 400 (Amazon Bedrock: Message), so it is left out, and its neighbours become one message. */
+/**
+ * Adds a message.
+ * wire: an empty assistant message is a 400 (Amazon Bedrock: Message), so it is left out, and its neighbours become one message.
+ */
 function add(messages: WireMessage[], message: WireMessage): void {
   const last = messages.at(-1);
   if (message.role === 'assistant' && message.content.length === 0) return;
@@ -80,7 +96,10 @@ function add(messages: WireMessage[], message: WireMessage): void {
 
 const isOfTool = (block: Block): boolean => 'toolUse' in block || 'toolResult' in block;
 
-/** The messages with tool calls and tool results in separate messages: calls after the text of their message, results before it. A message `…` of the other role is put between the two. */
+/**
+ * The messages with tool calls and tool results in separate messages: calls after the text of
+ * their message, results before it. A message `…` of the other role is put between the two.
+ */
 function apart(messages: readonly WireMessage[], { adjust }: MessageWays): readonly WireMessage[] {
   return messages.flatMap(({ role, content }) => {
     const ofTools = content.filter(isOfTool);
@@ -93,7 +112,10 @@ function apart(messages: readonly WireMessage[], { adjust }: MessageWays): reado
   });
 }
 
-/** wire: a last assistant text that ends with white space is a 400 at Claude (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */
+/**
+ * wire: a last assistant text that ends with white space is a 400 at Claude
+ * (Anthropic: Errors, "final assistant content cannot end with trailing whitespace").
+ */
 function trimEnd(messages: readonly WireMessage[], { adjust }: MessageWays): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return;
@@ -120,7 +142,10 @@ class Writer {
 
   userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
     const answers = results.flatMap((result) => this.#resultBlocks(result));
-    const blocks = [...(modelClassOf(this.#ways.target).refusesResultImages === true ? imagesBehind(answers, this.#ways) : answers), ...this.parts(parts, 'a user message')];
+    const blocks = [
+      ...(modelClassOf(this.#ways.target).refusesResultImages === true ? imagesBehind(answers, this.#ways) : answers),
+      ...this.parts(parts, 'a user message'),
+    ];
     if (blocks.some((block) => 'document' in block) && !blocks.some((block) => 'text' in block)) {
       // wire: a message with a document must have a text too (Amazon Bedrock: DocumentBlock)
       this.#ways.adjust('messages', 'a text added beside the document');
@@ -153,7 +178,9 @@ class Writer {
     const thoughts = isLast && !this.#ways.thinks ? [] : thoughtsOf(message, this.#ways.target).toReversed();
     this.#addTexts(blocks, message, thoughts);
     for (const [at, call] of (message.tool_calls ?? []).entries()) {
-      for (let next = thoughts.at(-1); next !== undefined && next.place.calls <= at; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
+      for (let next = thoughts.at(-1); next !== undefined && next.place.calls <= at; next = thoughts.at(-1)) {
+        blocks.push((thoughts.pop() as Thought).block);
+      }
       blocks.push(this.#callBlock(call));
       this.#ways.cachePoints.after(blocks, call['cache_control']);
     }
@@ -172,7 +199,9 @@ class Writer {
     };
     let before = 0;
     const parts = [...partsOf(message), ...(typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : [])];
-    if (parts.length === 0) for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
+    if (parts.length === 0) {
+      for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
+    }
     for (const part of parts) {
       let text = wordsOf(part);
       if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
@@ -205,8 +234,13 @@ class Writer {
     const id = result.tool_call_id ?? '';
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
-    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#callIds.ofResult(id), content: this.#filled(content, result), ...this.#status(result) } }] : this.#resultAsText(id, content);
-    this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control'] ?? result['cache_control']);
+    const blocks: Block[] = this.#ways.hasTools
+      ? [{ toolResult: { toolUseId: this.#callIds.ofResult(id), content: this.#filled(content, result), ...this.#status(result) } }]
+      : this.#resultAsText(id, content);
+    this.#ways.cachePoints.after(
+      blocks,
+      parts.find((part) => part['cache_control'] !== undefined)?.['cache_control'] ?? result['cache_control'],
+    );
     return blocks;
   }
 
@@ -235,7 +269,10 @@ class Writer {
     return [{ text: `The tool ${this.#toolNames.get(id) ?? id} answered: ${texts.join('\n')}` }, ...media];
   }
 
-  /** The block of a part. Null for a blank text. wire: a blank text is a 400 (Amazon Bedrock: error text "The text field in the ContentBlock object ... is blank"). */
+  /**
+   * The block of a part. Null for a blank text.
+   * wire: a blank text is a 400 (Amazon Bedrock: error text "The text field in the ContentBlock object ... is blank").
+   */
   #partBlock(part: ContentPart, holder: string): Block | null {
     const text = wordsOf(part);
     if (text !== null) return text.trim() === '' ? null : { text };
@@ -263,11 +300,17 @@ function imagesBehind(results: readonly Block[], { adjust }: MessageWays): reado
   const bare = results.map((block) => {
     const { toolResult } = block;
     const { content, toolUseId } = fieldsOf(toolResult);
-    const images = listOf(content).map(fieldsOf).filter((one) => 'image' in one);
+    const images = listOf(content)
+      .map(fieldsOf)
+      .filter((one) => 'image' in one);
     if (images.length === 0) return block;
     behind.push({ text: `The tool call ${toolUseId as string} gave this:` }, ...images);
-    const others = listOf(content).map(fieldsOf).filter((one) => !('image' in one));
-    return { toolResult: { ...fieldsOf(toolResult), content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] } };
+    const others = listOf(content)
+      .map(fieldsOf)
+      .filter((one) => !('image' in one));
+    return {
+      toolResult: { ...fieldsOf(toolResult), content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] },
+    };
   });
   if (behind.length > 0) adjust('messages', 'images of tool results put behind the results');
   return [...bare, ...behind];
@@ -278,5 +321,7 @@ const wordsOf = ({ type, text, refusal }: ContentPart): string | null => {
   return type === 'text' ? (text ?? '') : null;
 };
 
-/** wire: an id has at most 64 letters, digits, `_` and `-` (Amazon Bedrock: ToolUseBlock), and ids of other providers have dots and colons. */
+/**
+ * wire: an id has at most 64 letters, digits, `_` and `-` (Amazon Bedrock: ToolUseBlock), and ids of other providers have dots and colons.
+ */
 const plainId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `call_${lettersAndDigits(id).slice(0, 32)}`);

@@ -24,23 +24,48 @@ export interface ModelClass {
   readonly refusesForcing?: boolean;
   /** True if ids of tool calls must be nine letters or digits. */
   readonly nineCharacterIds?: boolean;
-  /** True if it accepts the status of a failed call. wire: of other models 400 "This model doesn't support the status field" (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07). */
+  /**
+   * True if it accepts the status of a failed call.
+   * wire: of other models 400 "This model doesn't support the status field"
+   * (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07).
+   */
   readonly takesStatus?: boolean;
-  /** True if no message may have tool blocks beside others. wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn" (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11). */
+  /**
+   * True if no message may have tool blocks beside others.
+   * wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn"
+   * (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11).
+   */
   readonly refusesMixing?: boolean;
-  /** True if it calls tools in a plain answer only. wire: 400 "This model doesn't support tool use in streaming mode" (Amazon Bedrock: Supported models and model features; earendil-works/pi#3739, 2026-04). */
+  /**
+   * True if it calls tools in a plain answer only.
+   * wire: 400 "This model doesn't support tool use in streaming mode" (Amazon
+   * Bedrock: Supported models and model features; earendil-works/pi#3739, 2026-04).
+   */
   readonly streamsNoTools?: boolean;
-  /** True if no result of a tool may hold an image. wire: 400 "This model doesn't support the image field for user messages", though beside the result it takes the image (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09). */
+  /**
+   * True if no result of a tool may hold an image.
+   * wire: 400 "This model doesn't support the image field for user messages", though beside the
+   * result it takes the image (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09).
+   */
   readonly refusesResultImages?: boolean;
 }
 
 /** A parameter that some class refuses, by its name in chat completions. */
 export type Refused = 'temperature' | 'top_p' | 'max_tokens' | 'stop';
 
-const words: Readonly<Record<Exclude<Effort, 'none'>, string>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' };
+const words: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+};
 
 /** Efforts that go out in one field. For `none` the field is left out. */
-const asEffort = (fieldsFor: (word: string) => Fields): ModelClass['effort'] => (effort) => (effort === 'none' ? null : { word: words[effort], fields: fieldsFor(words[effort]) });
+const asEffort =
+  (fieldsFor: (word: string) => Fields): ModelClass['effort'] =>
+  (effort) =>
+    effort === 'none' ? null : { word: words[effort], fields: fieldsFor(words[effort]) };
 
 /** The efforts of GPT: its own words, of which it has no `minimal`. */
 const asGpt: ModelClass['effort'] = (effort) => {
@@ -50,33 +75,66 @@ const asGpt: ModelClass['effort'] = (effort) => {
 
 const cannot: ModelClass['effort'] = () => null;
 
-const mistral: ModelClass = { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true };
+const mistral: ModelClass = {
+  family: 'mistral',
+  match: /mistral|mixtral|magistral|pixtral|devstral|ministral/,
+  effort: asEffort((word) => ({ reasoning_config: word })),
+  topK: (value) => ({ top_k: value }),
+  nineCharacterIds: true,
+};
 
-/** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
+/**
+ * The first row that matches counts. `families/claude.ts` decides the reasoning of Claude.
+ * wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11.
+ */
 const classes: readonly ModelClass[] = [
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
-  { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'], refusesResultImages: true },
+  {
+    family: 'openai',
+    match: /(?:^|\/)openai\./,
+    effort: asEffort((word) => ({ reasoning_effort: word })),
+    refuses: ['temperature', 'top_p', 'stop'],
+    refusesResultImages: true,
+  },
   // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort`, with none and xhigh and without
   // minimal; a model without none refuses it itself (stdapi-ai/stdapi.ai#283 and anomalyco/opencode#48195, 2026-09)
   { family: 'openai', match: /\.openai\./, effort: asGpt, refuses: ['temperature', 'top_p', 'stop'], refusesResultImages: true },
   {
     family: 'nova',
     match: /nova-2/,
-    effort: (effort) => (effort === 'none' ? { word: effort, fields: { reasoningConfig: { type: 'disabled' } } } : { word: words[effort], fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: words[effort] } } }),
-    // wire: 400 "`maxTokens` must be unset when reasoningConfig type is 'enabled' and maxReasoningEffort is 'high'" (Amazon Nova 2: Extended thinking)
+    effort: (effort) =>
+      effort === 'none'
+        ? { word: effort, fields: { reasoningConfig: { type: 'disabled' } } }
+        : { word: words[effort], fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: words[effort] } } },
+    // wire: 400 "`maxTokens` must be unset when reasoningConfig type is 'enabled'
+    // and maxReasoningEffort is 'high'" (Amazon Nova 2: Extended thinking)
     refusesAtHigh: ['temperature', 'top_p', 'max_tokens'],
     topK: (value) => ({ inferenceConfig: { topK: value } }),
     caches: true,
     takesStatus: true,
   },
-  { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true, takesStatus: true },
+  {
+    family: 'nova',
+    match: /nova/,
+    effort: cannot,
+    topK: (value) => ({ inferenceConfig: { topK: value } }),
+    caches: true,
+    takesStatus: true,
+  },
   { ...mistral, match: /mistral-(?:large|small)-24/, refusesMixing: true, streamsNoTools: true },
   mistral,
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },
-  { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true, refusesMixing: true, streamsNoTools: true },
+  {
+    family: 'meta',
+    match: /meta\.|llama/,
+    effort: asEffort((word) => ({ reasoning_config: word })),
+    refusesForcing: true,
+    refusesMixing: true,
+    streamsNoTools: true,
+  },
 ];
 
 /** All other models that reason here: Qwen, GLM, DeepSeek, Kimi, MiniMax. */
@@ -96,9 +154,12 @@ export function modelClassNamed(externalId: string, id: string): ModelClass {
 
 /**
  * True if the model takes a JSON schema for its answer on Bedrock.
- * wire: Bedrock refuses `output_config.format` and strict tools except with these models (Amazon Bedrock: Structured outputs, as of 2026-11).
+ * wire: Bedrock refuses `output_config.format` and strict tools except
+ * with these models (Amazon Bedrock: Structured outputs, as of 2026-11).
  */
-export const takesSchemasHere = ({ mapping, model }: Target): boolean => /(?:opus|sonnet|haiku)-4[-.][56]/.test(`${mapping.externalId} ${model.id}`.toLowerCase());
+export const takesSchemasHere = ({ mapping, model }: Target): boolean =>
+  /(?:opus|sonnet|haiku)-4[-.][56]/.test(`${mapping.externalId} ${model.id}`.toLowerCase());
 
 /** True if a cache point may last an hour. wire: Claude 4.5 and later only (Amazon Bedrock: Prompt caching). */
-export const cachesForAnHour = ({ mapping, model }: Target): boolean => /(?:opus|sonnet|haiku|fable|mythos)-(?:4[-.][5-9]|5)/.test(`${mapping.externalId} ${model.id}`.toLowerCase());
+export const cachesForAnHour = ({ mapping, model }: Target): boolean =>
+  /(?:opus|sonnet|haiku|fable|mythos)-(?:4[-.][5-9]|5)/.test(`${mapping.externalId} ${model.id}`.toLowerCase());

@@ -1,4 +1,7 @@
-/** The credentials of a request: a Bedrock API key as a bearer token, or, if access keys are set, a signature over the whole request (wire: AWS: Signature Version 4). */
+/**
+ * The credentials of a request: a Bedrock API key as a bearer token, or, if access
+ * keys are set, a signature over the whole request (wire: AWS: Signature Version 4).
+ */
 import type { Provider } from '../../../core/config.ts';
 import type { SignedRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -48,7 +51,9 @@ function accessKeysOf({ id, settings }: Provider): AccessKeys | null {
   const accessKeyId = read('access_key_id');
   const secretAccessKey = read('secret_access_key');
   if (accessKeyId === null && secretAccessKey === null) return null;
-  if (accessKeyId === null || secretAccessKey === null) throw new GatewayError('upstream_auth_error', `The provider "${id}" needs both access_key_id and secret_access_key.`);
+  if (accessKeyId === null || secretAccessKey === null) {
+    throw new GatewayError('upstream_auth_error', `The provider "${id}" needs both access_key_id and secret_access_key.`);
+  }
   const sessionToken = read('session_token');
   return { accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) };
 }

@@ -31,7 +31,10 @@ export interface ToolWays {
   adjust(parameter: string, change: string): void;
 }
 
-/** Plans the tools of a request. If the caller forces one of its own tools, the answer tool is left out, and the structured answer comes in a later turn. */
+/**
+ * Plans the tools of a request. If the caller forces one of its own tools, the
+ * answer tool is left out, and the structured answer comes in a later turn.
+ */
 export function planTools({ tools, toolChoice }: ChatRequest, ways: ToolWays): ToolPlan {
   const wish = wishOf(toolChoice);
   const offered = wish === null ? [] : toolBlocks(tools ?? [], ways);
@@ -57,9 +60,15 @@ function toolBlocks(tools: readonly Tool[], ways: ToolWays): readonly Block[] {
   const blocks: Block[] = [];
   for (const [at, tool] of tools.entries()) {
     const { function: described } = tool;
-    if (tool.type !== 'function' || described === undefined) throw unsupported(`tools[${at}].type`, `Bedrock takes tools of type "function", not "${tool.type}".`);
+    if (tool.type !== 'function' || described === undefined) {
+      throw unsupported(`tools[${at}].type`, `Bedrock takes tools of type "function", not "${tool.type}".`);
+    }
     const { name, description = '' } = described;
-    if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
+    if (name === answerTool) {
+      throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, {
+        param: `tools[${at}].function.name`,
+      });
+    }
     // wire: a description has at least one character (Amazon Bedrock: ToolSpecification)
     blocks.push({ toolSpec: { name, ...(description.trim() !== '' && { description }), ...schemaOf(described, ways) } });
     ways.cachePoints.after(blocks, tool['cache_control'] ?? fieldsOf(described)['cache_control']);
@@ -84,10 +93,16 @@ function schemaOf({ parameters, strict }: NonNullable<Tool['function']>, { targe
  * wire: Converse has no field for parallel calls. Claude's own `tool_choice` has one, but is a 400 together with `toolConfig.toolChoice`
  * (Amazon Bedrock, as of 2026-11).
  */
-export function toolFields({ tools, choice }: ToolPlan, isSerial: boolean, { target, adjust }: Pick<ToolWays, 'target' | 'adjust'>): { readonly toolConfig?: Block; readonly additional: Block } {
+export function toolFields(
+  { tools, choice }: ToolPlan,
+  isSerial: boolean,
+  { target, adjust }: Pick<ToolWays, 'target' | 'adjust'>,
+): { readonly toolConfig?: Block; readonly additional: Block } {
   if (tools.length === 0) return { additional: {} };
   if (!isSerial) return { toolConfig: { tools, ...choiceField(choice) }, additional: {} };
-  if (modelClassOf(target).family === 'claude') return { toolConfig: { tools }, additional: { tool_choice: { ...choice, disable_parallel_tool_use: true } } };
+  if (modelClassOf(target).family === 'claude') {
+    return { toolConfig: { tools }, additional: { tool_choice: { ...choice, disable_parallel_tool_use: true } } };
+  }
   adjust('parallel_tool_calls', 'dropped');
   return { toolConfig: { tools, ...choiceField(choice) }, additional: {} };
 }

@@ -1,8 +1,15 @@
-/** Turns the token counts of Converse into `Usage`. A count that the provider does not give stays null; reasoning always is null, because Converse does not count it. */
+/**
+ * Turns the token counts of Converse into `Usage`. A count that the provider does
+ * not give stays null; reasoning always is null, because Converse does not count it.
+ */
 import type { Usage } from '../../../core/chat.ts';
 import { countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 
-/** Adds a report to the earlier ones. wire: `inputTokens` does not include the cache (Amazon Bedrock: TokenUsage), and `cacheReadInputTokenCount` is a copy of `cacheReadInputTokens` (recorded traffic, as of 2026-11). */
+/**
+ * Adds a report to the earlier ones.
+ * wire: `inputTokens` does not include the cache (Amazon Bedrock: TokenUsage), and
+ * `cacheReadInputTokenCount` is a copy of `cacheReadInputTokens` (recorded traffic, as of 2026-11).
+ */
 export function toUsage(report: Fields, before: Usage | null): Usage {
   return {
     input: countOf(report['inputTokens']) ?? before?.input ?? null,
@@ -14,7 +21,11 @@ export function toUsage(report: Fields, before: Usage | null): Usage {
   };
 }
 
-/** The written tokens that are kept for an hour. wire: `cacheDetails: [{ inputTokens, ttl }]` splits what was written (Amazon Bedrock: CacheDetail); `ttl` may be `1h` or have a form like `PT1H` (as of 2026-11). */
+/**
+ * The written tokens that are kept for an hour.
+ * wire: `cacheDetails: [{ inputTokens, ttl }]` splits what was written (Amazon
+ * Bedrock: CacheDetail); `ttl` may be `1h` or have a form like `PT1H` (as of 2026-11).
+ */
 function hourLong(details: unknown): number | null {
   let total: number | null = null;
   for (const detail of listOf(details)) {

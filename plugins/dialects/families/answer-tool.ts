@@ -3,5 +3,8 @@
  * schema, and the input is the answer. The encoder declares the tool, and the decoder recognises it by its name.
  */
 
-/** The name of that tool. safety: the name is reserved, because the decoder would take a call of a caller's tool with this name for the answer. */
+/**
+ * The name of that tool.
+ * safety: the name is reserved, because the decoder would take a call of a caller's tool with this name for the answer.
+ */
 export const answerTool = 'answer_in_json';

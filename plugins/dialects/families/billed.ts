@@ -1,11 +1,16 @@
-/** What `usage` of OpenAI's two APIs says about money: what the vendor charged, how often it searched, and tokens with prices of their own. */
+/**
+ * What `usage` of OpenAI's two APIs says about money: what the vendor charged, how often it searched, and tokens with prices of their own.
+ */
 import type { Usage, UsageDetails } from '../../../core/chat.ts';
 import { dollarsOf } from '../../../core/money.ts';
 import { countOf, type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 
 export type Billed = Pick<Usage, 'webSearches' | 'details' | 'charged'>;
 
-/** Absent: what the vendor does not say. @param prompt the details of the prompt, and `completion` those of the answer: each API has a name of its own for them */
+/**
+ * Absent: what the vendor does not say.
+ * @param prompt the details of the prompt, and `completion` those of the answer: each API has a name of its own for them
+ */
 export function billedOf(report: Fields, prompt: Fields, completion: Fields): Billed {
   const charged = chargedOf(report);
   const webSearches = searchesOf(report);
@@ -14,8 +19,9 @@ export function billedOf(report: Fields, prompt: Fields, completion: Fields): Bi
 }
 
 /**
- * wire: `cost` is in dollars (OpenRouter: Usage accounting), and with the caller's own key at the vendor behind it only the fee for that, so that
- * vendor's part is added. Perplexity has an object with a total (Perplexity: Pricing). 10,000,000,000 ticks are a dollar (xAI: Cost tracking).
+ * wire: `cost` is in dollars (OpenRouter: Usage accounting), and with the caller's own key at the
+ * vendor behind it only the fee for that, so that vendor's part is added. Perplexity has an object
+ * with a total (Perplexity: Pricing). 10,000,000,000 ticks are a dollar (xAI: Cost tracking).
  */
 function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_details: parts }: Fields): string | undefined {
   if (ticks !== undefined) return dollarsOf(typeof ticks === 'number' ? ticks / 1e10 : undefined);
@@ -25,8 +31,15 @@ function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_det
   return typeof cost === 'number' && upstream !== null ? dollarsOf(cost + upstream) : undefined;
 }
 
-/** wire: OpenRouter has the name of Anthropic (`server_tool_use`). `num_search_queries` is of Perplexity, `server_side_tool_usage_details` of xAI, which counts searches that were made, not those that failed (xAI: Tool usage details). */
-const searchesOf = ({ server_tool_use: tools, num_search_queries: queries, server_side_tool_usage_details: calls }: Fields): number | null =>
+/**
+ * wire: OpenRouter has the name of Anthropic (`server_tool_use`). `num_search_queries` is of Perplexity,
+ * `server_side_tool_usage_details` of xAI, which counts searches that were made, not those that failed (xAI: Tool usage details).
+ */
+const searchesOf = ({
+  server_tool_use: tools,
+  num_search_queries: queries,
+  server_side_tool_usage_details: calls,
+}: Fields): number | null =>
   countOf(fieldsOf(tools)['web_search_requests']) ?? countOf(queries) ?? countOf(fieldsOf(calls)['web_search_calls']);
 
 /** wire: `citation_tokens` are in no other count (Perplexity, as @pydantic/genai-prices reads it, 0.1.8). */

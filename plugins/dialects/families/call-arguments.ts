@@ -2,8 +2,8 @@
 import { objectIn } from '../../../core/wire/json.ts';
 
 /**
- * The arguments as an object. Arguments that are not an object, for example of a call that was cut, are wrapped in one, so that the model still sees
- * them; `adjust` notes it. Clients send `""` for a call without arguments.
+ * The arguments as an object. Arguments that are not an object, for example of a call that was cut, are wrapped
+ * in one, so that the model still sees them; `adjust` notes it. Clients send `""` for a call without arguments.
  */
 export function argumentsIn(text: string, adjust: (parameter: string, change: string) => void): object {
   if (text.trim() === '') return {};

@@ -9,13 +9,37 @@ export interface ClaudeSchema {
   readonly dropped: readonly string[];
 }
 
-/** wire: each of these keywords is a 400 (Anthropic: Structured outputs, JSON Schema limitations). Anthropic's own SDKs move them into the description as well. */
+/**
+ * wire: each of these keywords is a 400 (Anthropic: Structured outputs, JSON Schema
+ * limitations). Anthropic's own SDKs move them into the description as well.
+ */
 const refused = new Set([
-  'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
-  'minLength', 'maxLength', 'pattern',
-  'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems',
-  'minProperties', 'maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties',
-  'if', 'then', 'else', 'not',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'maxItems',
+  'uniqueItems',
+  'contains',
+  'minContains',
+  'maxContains',
+  'prefixItems',
+  'unevaluatedItems',
+  'minProperties',
+  'maxProperties',
+  'patternProperties',
+  'propertyNames',
+  'dependentRequired',
+  'dependentSchemas',
+  'unevaluatedProperties',
+  'if',
+  'then',
+  'else',
+  'not',
 ]);
 
 /** Keywords whose value is an object of schemas. */
@@ -23,7 +47,10 @@ const named = new Set(['properties', '$defs', 'definitions']);
 /** Keywords whose value is a list of schemas. */
 const listed = new Set(['anyOf', 'allOf', 'oneOf']);
 
-/** Reduces a schema. Keywords that Claude refuses move into the description, each object gets `additionalProperties: false`, and `oneOf` becomes `anyOf`. */
+/**
+ * Reduces a schema. Keywords that Claude refuses move into the description,
+ * each object gets `additionalProperties: false`, and `oneOf` becomes `anyOf`.
+ */
 export function claudeSchema(schema: object): ClaudeSchema {
   const dropped = new Set<string>();
   return { schema: cleaned(withGivenNumbers(schema) as Fields, dropped), dropped: [...dropped] };
@@ -39,13 +66,28 @@ function cleaned(schema: Fields, dropped: Set<string>): Fields {
     } else kept[keyword === 'oneOf' ? 'anyOf' : keyword] = inner(keyword, value, dropped);
   }
   if (isObjectSchema(kept)) kept['additionalProperties'] = false;
-  if (said.length > 0) kept['description'] = [kept['description'], `(${said.join(', ')})`].filter((text) => typeof text === 'string').join(' ');
+  if (said.length > 0) {
+    kept['description'] = [kept['description'], `(${said.join(', ')})`].filter((text) => typeof text === 'string').join(' ');
+  }
   return kept;
 }
 
-const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
+const formats: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
 
-/** Keywords that Claude takes only with some values, and the test of a value (wire: Anthropic: Structured outputs, JSON Schema limitations). */
+/**
+ * Keywords that Claude takes only with some values, and the test of a value (wire: Anthropic: Structured outputs, JSON Schema limitations).
+ */
 const limited = new Map<string, (value: unknown) => boolean>([
   ['minItems', (value) => value === 0 || value === 1],
   ['format', (value) => formats.has(value)],
@@ -55,25 +97,43 @@ const limited = new Map<string, (value: unknown) => boolean>([
 const isRefused = (keyword: string, value: unknown): boolean => refused.has(keyword) || limited.get(keyword)?.(value) === false;
 
 function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
-  if (named.has(keyword) && isFields(value)) return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, isFields(schema) ? cleaned(schema, dropped) : schema]));
-  if (listed.has(keyword) && Array.isArray(value)) return (value as unknown[]).map((schema) => (isFields(schema) ? cleaned(schema, dropped) : schema));
+  if (named.has(keyword) && isFields(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, isFields(schema) ? cleaned(schema, dropped) : schema]));
+  }
+  if (listed.has(keyword) && Array.isArray(value)) {
+    return (value as unknown[]).map((schema) => (isFields(schema) ? cleaned(schema, dropped) : schema));
+  }
   return keyword === 'items' && isFields(value) ? cleaned(value, dropped) : value;
 }
 
-const isObjectSchema = ({ type, properties }: Fields): boolean => type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));
+const isObjectSchema = ({ type, properties }: Fields): boolean =>
+  type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));
 
 /**
- * Whether an answer of this schema has to come as the input of a tool: some object of it has no declared properties, such as a map. Claude's subset closes
- * every object, so this one could only be empty. wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
+ * Whether an answer of this schema has to come as the input of a tool: some object of it has no declared
+ * properties, such as a map. Claude's subset closes every object, so this one could only be empty.
+ * wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
  */
-export const needsTool = (schema: object): boolean => (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);
+export const needsTool = (schema: object): boolean =>
+  (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);
 
 function hasMap(schema: unknown): boolean {
   if (Array.isArray(schema)) return (schema as unknown[]).some(hasMap);
   if (!isFields(schema)) return false;
-  return isMap(schema) || Object.entries(schema).some(([keyword, value]) => (named.has(keyword) ? isFields(value) && Object.values(value).some(hasMap) : (listed.has(keyword) || keyword === 'items') && hasMap(value)));
+  return (
+    isMap(schema) ||
+    Object.entries(schema).some(([keyword, value]) =>
+      named.has(keyword)
+        ? isFields(value) && Object.values(value).some(hasMap)
+        : (listed.has(keyword) || keyword === 'items') && hasMap(value),
+    )
+  );
 }
 
-const isMap = (schema: Fields): boolean => isObjectSchema(schema) && !isComposed(schema) && schema['additionalProperties'] !== false && Object.keys(fieldsOf(schema['properties'])).length === 0;
+const isMap = (schema: Fields): boolean =>
+  isObjectSchema(schema) &&
+  !isComposed(schema) &&
+  schema['additionalProperties'] !== false &&
+  Object.keys(fieldsOf(schema['properties'])).length === 0;
 
 const isComposed = (schema: Fields): boolean => '$ref' in schema || [...listed].some((keyword) => keyword in schema);

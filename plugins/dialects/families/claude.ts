@@ -38,9 +38,33 @@ const named = (name: string): RegExp => new RegExp(`${name.replaceAll('.', '[-.]
 
 /** The first row that matches counts. */
 const classes: readonly ClaudeClass[] = [
-  { match: /fable|mythos/, cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true, laterInstructions: true },
-  { match: named('(?:opus|sonnet)-5.5'), cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true, laterInstructions: true },
-  { match: named('(?:opus|sonnet)-5'), cap: 128_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true, laterInstructions: true },
+  {
+    match: /fable|mythos/,
+    cap: 128_000,
+    thinking: 'adaptive',
+    unasked: 'always',
+    sampling: 'none',
+    schemas: true,
+    laterInstructions: true,
+  },
+  {
+    match: named('(?:opus|sonnet)-5.5'),
+    cap: 128_000,
+    thinking: 'adaptive',
+    unasked: 'always',
+    sampling: 'none',
+    schemas: true,
+    laterInstructions: true,
+  },
+  {
+    match: named('(?:opus|sonnet)-5'),
+    cap: 128_000,
+    thinking: 'adaptive',
+    unasked: 'unless-disabled',
+    sampling: 'none',
+    schemas: true,
+    laterInstructions: true,
+  },
   { match: named('opus-4.8'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true, laterInstructions: true },
   { match: named('opus-4.7'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true },
   { match: named('(?:opus|sonnet)-4.6'), cap: 128_000, thinking: 'either', xhigh: 'max', sampling: 'one', schemas: true },
@@ -52,14 +76,28 @@ const classes: readonly ClaudeClass[] = [
   { match: /claude-3[-.]5|(?:sonnet|haiku)-3[-.]5/, cap: 8192, thinking: 'never', sampling: 'all', schemas: false },
   { match: /claude-(?:3|2|instant)|(?:opus|sonnet|haiku)-3/, cap: 4096, thinking: 'never', sampling: 'all', schemas: false },
   // a Claude that is newer than this table is treated like the newest ones, and gets nothing that any of them refuses
-  { match: /claude|opus|sonnet|haiku/, cap: null, usual: 32_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true, laterInstructions: true },
+  {
+    match: /claude|opus|sonnet|haiku/,
+    cap: null,
+    usual: 32_000,
+    thinking: 'adaptive',
+    unasked: 'unless-disabled',
+    sampling: 'none',
+    schemas: true,
+    laterInstructions: true,
+  },
 ];
 
-/** wire: servers of other vendors took over this API in its first form, with budgets (for example DeepSeek: Anthropic API, as of 2026-11). */
+/**
+ * wire: servers of other vendors took over this API in its first form, with budgets (for example DeepSeek: Anthropic API, as of 2026-11).
+ */
 const another: ClaudeClass = { match: /^/, cap: null, thinking: 'budget', sampling: 'all', schemas: false };
 
 /** The `thinking` field of the Messages API. */
-export type ClaudeThinking = { readonly type: 'enabled'; readonly budget_tokens: number } | { readonly type: 'adaptive'; readonly display: 'summarized' } | { readonly type: 'disabled' };
+export type ClaudeThinking =
+  | { readonly type: 'enabled'; readonly budget_tokens: number }
+  | { readonly type: 'adaptive'; readonly display: 'summarized' }
+  | { readonly type: 'disabled' };
 
 /** What the conversation and the tools of a request mean for thinking. */
 export interface ClaudeAsk {
@@ -106,10 +144,16 @@ export interface ClaudeTerms {
 /** True if the model takes a JSON schema for its answer (`output_config.format`), and strict tools. */
 export const takesSchemas = (target: Target): boolean => classOf(target).schemas;
 
-/** True if the model takes instructions between the turns. wire: older models and other vendors answer 400 (anthropics/claude-code#61412, deepseek-ai/awesome-deepseek-integration#639). */
+/**
+ * True if the model takes instructions between the turns.
+ * wire: older models and other vendors answer 400 (anthropics/claude-code#61412, deepseek-ai/awesome-deepseek-integration#639).
+ */
 export const takesLaterInstructions = (target: Target): boolean => classOf(target).laterInstructions === true;
 
-/** The budgets for efforts, in tokens, for models that take only a budget. wire: a budget below 1,024 is a 400 (Anthropic: Extended thinking). */
+/**
+ * The budgets for efforts, in tokens, for models that take only a budget.
+ * wire: a budget below 1,024 is a 400 (Anthropic: Extended thinking).
+ */
 const budgets: Readonly<Record<Exclude<Effort, 'none'>, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 };
 
 const leastBudget = 1024;
@@ -118,27 +162,44 @@ const mostBudget = 128_000;
 export const clampedBudget = (tokens: number): number => Math.min(Math.max(tokens, leastBudget), mostBudget);
 
 /** True if the model is a Claude, whichever vendor serves it. */
-export const isClaude = ({ mapping, model }: Target): boolean => [mapping.externalId, model.id].some((name) => /claude|anthropic/i.test(name));
+export const isClaude = ({ mapping, model }: Target): boolean =>
+  [mapping.externalId, model.id].some((name) => /claude|anthropic/i.test(name));
 
 /** Tokens that stay for the answer if the budget would fill the whole limit. */
 const leastAnswer = 1024;
 /** Tokens of an answer of a model whose size is unknown. wire: `max_tokens` is required (Anthropic: Messages). */
 const usualAnswer = 8192;
 
-/** Decides the values for one request to one Claude. Reads `target.reasoning`, not the request's. Throws `model_not_supported` if the caller asks a model for thinking that has none. */
+/**
+ * Decides the values for one request to one Claude. Reads `target.reasoning`, not the request's.
+ * Throws `model_not_supported` if the caller asks a model for thinking that has none.
+ */
 export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk): ClaudeTerms {
   const model = classOf(target);
   const adjustments: Adjustment[] = [];
   const wish = wishOf(model, target, adjustments);
   const plan = possible(planOf(wish, model, adjustments), { model, ask, adjustments, wish });
-  const limits = { limit: request.maxTokens, includesThinking: request.form === 'messages', cap: target.model.max_output_tokens ?? model.cap, usual: model.usual ?? usualAnswer };
+  const limits = {
+    limit: request.maxTokens,
+    includesThinking: request.form === 'messages',
+    cap: target.model.max_output_tokens ?? model.cap,
+    usual: model.usual ?? usualAnswer,
+  };
   const room = roomOf(limits, plan.budget);
   const { maxTokens } = room;
   adjustments.push(...roomChanges({ maxTokens: request.maxTokens, budget: plan.budget }, room, wish.parameter));
-  const thinking = plan.budget === null ? plan.thinking : room.budget === null ? null : { type: 'enabled' as const, budget_tokens: room.budget };
+  const thinking =
+    plan.budget === null ? plan.thinking : room.budget === null ? null : { type: 'enabled' as const, budget_tokens: room.budget };
   const thinks = thinking === null ? model.unasked !== undefined : thinking.type !== 'disabled';
   if (thinks && ask.forcedTool !== 'none') adjustments.push(unforced[ask.forcedTool]);
-  return { thinking, effort: plan.effort, maxTokens, ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments), thinks, adjustments };
+  return {
+    thinking,
+    effort: plan.effort,
+    maxTokens,
+    ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments),
+    thinks,
+    adjustments,
+  };
 }
 
 const notEnforced: Adjustment = { parameter: 'response_format', change: 'asked for, not enforced' };
@@ -167,7 +228,9 @@ function wishOf({ thinking, unasked }: ClaudeClass, target: Target, adjustments:
   const parameter = maxTokens !== null ? 'reasoning.max_tokens' : effort !== null ? 'reasoning_effort' : 'reasoning';
   if (thinking === 'never' || mapping.reasoning === null) {
     if (maxTokens === null && (effort === null || effort === 'none')) return { effort: null, budget: null, parameter };
-    throw new GatewayError('model_not_supported', `The model "${mapping.externalId}" does not support reasoning.`, { param: reasoningField(target.reasoning) });
+    throw new GatewayError('model_not_supported', `The model "${mapping.externalId}" does not support reasoning.`, {
+      param: reasoningField(target.reasoning),
+    });
   }
   // wire: models that always think answer 400 to `disabled` (Anthropic: Adaptive thinking)
   if (effort === 'none' && unasked === 'always') refuseNone(target);
@@ -224,8 +287,8 @@ function possible(plan: Plan, { model, ask, wish, adjustments }: Circumstances):
   // wire: with a budget, a turn that continues after tool results must begin with its own thinking, else it is a 400 (Anthropic: Extended
   // thinking, Preserving thinking blocks); adaptive thinking has no such rule (Anthropic: Adaptive thinking)
   const isBroken = plan.budget !== null && ask.beganWithoutThinking;
-  // wire: a forced tool is a 400 while the model thinks (Anthropic: Extended thinking). A tool that the caller forces is more important than
-  // thinking that the caller did not ask for
+  // wire: a forced tool is a 400 while the model thinks (Anthropic: Extended thinking). A tool
+  // that the caller forces is more important than thinking that the caller did not ask for
   const isForced = ask.forcedTool === 'schema' || (ask.forcedTool !== 'none' && !isAsked);
   if (!isBroken && !(isForced && model.unasked !== 'always')) return plan;
   adjustments.push({ parameter: wish.parameter, change: isAsked ? 'dropped' : 'turned off' });
@@ -248,8 +311,8 @@ interface Limits {
 }
 
 /**
- * A limit in chat completions means the answer, but the provider counts thinking too. So the limit is raised by the budget, and is cut to what
- * the model can give. Then the budget is lowered, because it must be below the limit (wire: Anthropic: Extended thinking).
+ * A limit in chat completions means the answer, but the provider counts thinking too. So the limit is raised by the budget, and is cut
+ * to what the model can give. Then the budget is lowered, because it must be below the limit (wire: Anthropic: Extended thinking).
  */
 function roomOf({ limit, includesThinking, cap, usual }: Limits, budget: number | null): Room {
   // wire: 0 asks for no answer; with a budget it is a 400, because the budget must be below the limit (Anthropic: Extended thinking)
@@ -263,16 +326,25 @@ function roomOf({ limit, includesThinking, cap, usual }: Limits, budget: number 
   return lowered < maxTokens ? { maxTokens, budget: lowered } : { maxTokens: Math.min(limit ?? most, most), budget: null };
 }
 
-function roomChanges(asked: { readonly maxTokens: number | null; readonly budget: number | null }, { maxTokens, budget }: Room, parameter: string): readonly Adjustment[] {
+function roomChanges(
+  asked: { readonly maxTokens: number | null; readonly budget: number | null },
+  { maxTokens, budget }: Room,
+  parameter: string,
+): readonly Adjustment[] {
   const changes: Adjustment[] = [];
   if (budget !== asked.budget) changes.push({ parameter, change: budget === null ? 'dropped' : `lowered to ${budget} tokens` });
-  if (asked.maxTokens !== null && maxTokens !== asked.maxTokens) changes.push({ parameter: 'max_tokens', change: `${maxTokens > asked.maxTokens ? 'raised' : 'clamped'} to ${maxTokens}` });
+  if (asked.maxTokens !== null && maxTokens !== asked.maxTokens) {
+    changes.push({ parameter: 'max_tokens', change: `${maxTokens > asked.maxTokens ? 'raised' : 'clamped'} to ${maxTokens}` });
+  }
   return changes;
 }
 
 type Sampling = Pick<ClaudeTerms, 'temperature' | 'topP' | 'topK'>;
 
-/** wire: temperature, top_p and top_k are a 400 while the model thinks, and always at the newest models (Anthropic: Extended thinking; Migration guide). 1 is the default of temperature and top_p, so leaving out a 1 changes nothing. */
+/**
+ * wire: temperature, top_p and top_k are a 400 while the model thinks, and always at the newest models (Anthropic:
+ * Extended thinking; Migration guide). 1 is the default of temperature and top_p, so leaving out a 1 changes nothing.
+ */
 function samplingOf(request: ChatRequest, allowed: ClaudeClass['sampling'], adjustments: Adjustment[]): Sampling {
   const { temperature, topP } = request;
   const { top_k: asked = null } = request.rest;
@@ -282,7 +354,9 @@ function samplingOf(request: ChatRequest, allowed: ClaudeClass['sampling'], adju
     if (value !== null && value !== neutral) adjustments.push({ parameter, change: 'dropped' });
     return null;
   };
-  if (allowed === 'none') return { temperature: drop('temperature', temperature, 1), topP: drop('top_p', topP, 1), topK: drop('top_k', topK) };
+  if (allowed === 'none') {
+    return { temperature: drop('temperature', temperature, 1), topP: drop('top_p', topP, 1), topK: drop('top_k', topK) };
+  }
   if (temperature !== null && temperature > 1) adjustments.push({ parameter: 'temperature', change: 'clamped to 1' });
   const isSecond = allowed === 'one' && temperature !== null;
   return { temperature: temperature === null ? null : Math.min(temperature, 1), topP: isSecond ? drop('top_p', topP, 1) : topP, topK };

@@ -1,4 +1,7 @@
-/** Which parameters each family of OpenAI's models refuses, on chat completions and on Responses. Parameters have their names of chat completions. */
+/**
+ * Which parameters each family of OpenAI's models refuses, on chat completions
+ * and on Responses. Parameters have their names of chat completions.
+ */
 
 import type { Reasoning } from '../../../core/chat.ts';
 
@@ -18,34 +21,66 @@ export interface OpenaiFamily {
 export const logOfTokens: readonly string[] = ['logprobs', 'top_logprobs'];
 const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 
-/** The families, in the order in which they are tried. A model that none matches (a fine-tune, an unknown name) takes every parameter. wire: OpenAI: Reasoning models, and Using GPT-5, Parameter compatibility. */
+/**
+ * The families, in the order in which they are tried. A model that none matches (a fine-tune, an unknown name) takes every parameter.
+ * wire: OpenAI: Reasoning models, and Using GPT-5, Parameter compatibility.
+ */
 export const openaiModels = {
   oSeries: { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
   // wire: the effort of these is `none` by default (OpenAI: Using GPT-5.1, Using GPT-5.2, Using GPT-5.4); of their variants nobody says it
-  resting: { match: /^gpt-5\.[124](?:-\d{4}-|$)/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens], restsUnasked: true },
-  // wire: gpt-5.1 and later take temperature, top_p and logprobs while the effort is `none` (OpenAI: Using GPT-5.2, Parameter compatibility)
-  sinceGpt51: { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
+  resting: {
+    match: /^gpt-5\.[124](?:-\d{4}-|$)/,
+    refuses: sampling,
+    takesUnthinking: ['temperature', 'top_p', ...logOfTokens],
+    restsUnasked: true,
+  },
+  // wire: gpt-5.1 and later take temperature, top_p and logprobs while
+  // the effort is `none` (OpenAI: Using GPT-5.2, Parameter compatibility)
+  sinceGpt51: {
+    match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/,
+    refuses: sampling,
+    takesUnthinking: ['temperature', 'top_p', ...logOfTokens],
+  },
   gpt5: { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
-  // wire: "Model incompatible request arguments supplied: frequency_penalty, presence_penalty, temperature, top_p" (vercel/ai#5647, 2025-04)
-  searchPreview: { match: /-search-preview/, refuses: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'], takesUnthinking: [] },
+  // wire: "Model incompatible request arguments supplied: frequency_penalty,
+  // presence_penalty, temperature, top_p" (vercel/ai#5647, 2025-04)
+  searchPreview: {
+    match: /-search-preview/,
+    refuses: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
+    takesUnthinking: [],
+  },
 } as const satisfies Record<string, OpenaiFamily>;
 
 const families: readonly OpenaiFamily[] = Object.values(openaiModels);
 
 /** Whether a family takes a parameter at this effort. */
-export const takes = (parameter: string, { refuses, takesUnthinking, restsUnasked }: Pick<OpenaiFamily, 'takesUnthinking' | 'restsUnasked'> & { readonly refuses: readonly string[] }, { effort, maxTokens }: Reasoning): boolean =>
-  !refuses.includes(parameter) || (takesUnthinking.includes(parameter) && (effort === 'none' || (restsUnasked === true && effort === null && maxTokens === null)));
+export const takes = (
+  parameter: string,
+  {
+    refuses,
+    takesUnthinking,
+    restsUnasked,
+  }: Pick<OpenaiFamily, 'takesUnthinking' | 'restsUnasked'> & { readonly refuses: readonly string[] },
+  { effort, maxTokens }: Reasoning,
+): boolean =>
+  !refuses.includes(parameter) ||
+  (takesUnthinking.includes(parameter) && (effort === 'none' || (restsUnasked === true && effort === null && maxTokens === null)));
 
-/** The family of a model, found by any of its names: `gpt-5`, `openai/gpt-5`, or the name of a deployment beside the id in the catalogue. Undefined if no family matches. */
+/**
+ * The family of a model, found by any of its names: `gpt-5`, `openai/gpt-5`, or the
+ * name of a deployment beside the id in the catalogue. Undefined if no family matches.
+ */
 export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefined {
   const plain = names.map((name) => name.toLowerCase().replace(/^.*\//, ''));
   return families.find(({ match }) => plain.some((name) => match.test(name)));
 }
 
 /**
- * The schema of a function's arguments as OpenAI takes it: an object with its properties, even where there are none; the same schema where it is so already.
- * wire: else 400 "object schema missing properties", or "schema must be a JSON Schema of 'type: "object"', got 'type: "None"'"; Claude Code and MCP servers
- * leave out both for a tool without arguments, and Anthropic takes that (maximhq/bifrost#1752, 2026-02; github/copilot-cli#2223, 2026-03)
+ * The schema of a function's arguments as OpenAI takes it: an object with its
+ * properties, even where there are none; the same schema where it is so already.
+ * wire: else 400 "object schema missing properties", or "schema must be a JSON Schema of 'type:
+ * "object"', got 'type: "None"'"; Claude Code and MCP servers leave out both for a tool without
+ * arguments, and Anthropic takes that (maximhq/bifrost#1752, 2026-02; github/copilot-cli#2223, 2026-03)
  */
 export function completeSchema(schema: object): object {
   const { type = 'object' } = schema as { readonly type?: unknown };

@@ -1,6 +1,9 @@
 import type { Provider } from '../../../core/config.ts';
 
-/** The query of a request, such as the version of the API. @param names of its parameters, each with the setting of the provider entry that is its value; undefined: none */
+/**
+ * The query of a request, such as the version of the API.
+ * @param names of its parameters, each with the setting of the provider entry that is its value; undefined: none
+ */
 export function queryOf(names: Readonly<Record<string, string>> | undefined, { settings }: Provider): string {
   if (names === undefined) return '';
   const values = new URLSearchParams();

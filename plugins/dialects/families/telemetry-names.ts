@@ -19,4 +19,5 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** The value of `gen_ai.provider.name` for a dialect; undefined if the conventions have no name for its vendor. */
-export const telemetryName = (dialect: string | undefined): string | undefined => (dialect !== undefined && Object.hasOwn(names, dialect) ? names[dialect] : undefined);
+export const telemetryName = (dialect: string | undefined): string | undefined =>
+  dialect !== undefined && Object.hasOwn(names, dialect) ? names[dialect] : undefined;

@@ -3,7 +3,10 @@ import type { Provider } from '../../../core/config.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { isVertex, vertexPath } from '../families/vertex.ts';
 
-/** The header with the credentials. wire: Vertex AI takes an OAuth token (Vertex AI: Authenticate), AI Studio a key in the header `x-goog-api-key` (Gemini API: API keys). */
+/**
+ * The header with the credentials.
+ * wire: Vertex AI takes an OAuth token (Vertex AI: Authenticate), AI Studio a key in the header `x-goog-api-key` (Gemini API: API keys).
+ */
 export function authorise(provider: Provider): Readonly<Record<string, string>> {
   if (provider.apiKey === null) return {};
   const key = provider.apiKey.reveal();

@@ -31,24 +31,34 @@ export interface ContentWays {
   adjust(parameter: string, change: string): void;
 }
 
-/** wire: this value is for calls whose signature does not exist: another provider made the call, or the client dropped the signature (Gemini API: Thought signatures, FAQ). */
+/**
+ * wire: this value is for calls whose signature does not exist: another provider made
+ * the call, or the client dropped the signature (Gemini API: Thought signatures, FAQ).
+ */
 const noSignature = 'skip_thought_signature_validator';
 
 /** Encodes the messages of a request. Throws a GatewayError with the path of what the API cannot carry. */
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
   const encoder = new ContentEncoder(messages, ways);
   if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.adjust('messages.name', 'dropped');
-  // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
+  // wire: a turn without parts is a 400 (Gemini API: error text "must include
+  // at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.account)));
   const instruction = system.map((part) => encoder.instruction(part));
-  const contents = afterUser(turns.map((turn) => encoder.turn(turn)), ways);
+  const contents = afterUser(
+    turns.map((turn) => encoder.turn(turn)),
+    ways,
+  );
   if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
   const [first, ...others] = contents;
   if (first?.role === 'user') return { system: [], contents: [{ role: 'user', parts: [...instruction, ...first.parts] }, ...others] };
   return { system: [], contents: [...(instruction.length > 0 ? [{ role: 'user' as const, parts: instruction }] : []), ...contents] };
 }
 
-/** wire: a conversation that begins with a call is a 400 (Gemini API: error text "function call turn comes immediately after a user turn"). Clients that drop old turns send such. */
+/**
+ * wire: a conversation that begins with a call is a 400 (Gemini API: error text "function
+ * call turn comes immediately after a user turn"). Clients that drop old turns send such.
+ */
 function afterUser(contents: readonly Content[], { adjust }: ContentWays): readonly Content[] {
   const [first] = contents;
   if (first?.role !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return contents;
@@ -57,13 +67,23 @@ function afterUser(contents: readonly Content[], { adjust }: ContentWays): reado
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
-  if (message.role !== 'assistant' || saidIn(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).some(isInline)) return false;
+  if (
+    message.role !== 'assistant' ||
+    saidIn(message).length > 0 ||
+    (message.tool_calls ?? []).length > 0 ||
+    imagesOf(message).some(isInline)
+  ) {
+    return false;
+  }
   const { texts, thoughts } = readSignatures(message, provider);
   return texts.length === 0 && thoughts.length === 0;
 }
 
 /** The parts of an earlier answer. A refusal that stands beside them is what the assistant said, too. */
-const saidIn = (message: Message): readonly ContentPart[] => [...partsOf(message), ...(textOf(message['refusal']) === null ? [] : [{ type: 'refusal', refusal: message['refusal'] }])];
+const saidIn = (message: Message): readonly ContentPart[] => [
+  ...partsOf(message),
+  ...(textOf(message['refusal']) === null ? [] : [{ type: 'refusal', refusal: message['refusal'] }]),
+];
 
 /** The images of an earlier answer of any provider. */
 const imagesOf = ({ images }: Message): readonly unknown[] => listOf(images);
@@ -73,7 +93,8 @@ const isInline = (image: unknown): image is ContentPart => {
   return type === 'image_url' && typeof inner?.url === 'string' && inner.url.startsWith('data:');
 };
 
-const joinedText = (parts: readonly ContentPart[], separator: string): string => parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
+const joinedText = (parts: readonly ContentPart[], separator: string): string =>
+  parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
 
 const isText = ({ type }: ContentPart): boolean => type === 'text' || type === 'refusal';
 
@@ -94,7 +115,9 @@ class ContentEncoder {
   instruction(part: ContentPart): WirePart {
     if (isText(part)) return this.#part(part);
     const param = `${this.#pathOf(part)}.type`;
-    throw new GatewayError('unsupported_value', `"${param}" must be text: this provider takes no "${part.type}" in a system message.`, { param });
+    throw new GatewayError('unsupported_value', `"${param}" must be text: this provider takes no "${part.type}" in a system message.`, {
+      param,
+    });
   }
 
   turn(turn: Turn): Content {
@@ -107,7 +130,11 @@ class ContentEncoder {
   }
 
   #part(part: ContentPart): WirePart {
-    const ways: PartWays = { pathOf: () => this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.adjust(parameter, 'dropped') };
+    const ways: PartWays = {
+      pathOf: () => this.#pathOf(part),
+      isVertex: this.#vertex,
+      dropped: (parameter) => this.#ways.adjust(parameter, 'dropped'),
+    };
     return encodePart(part, ways);
   }
 
@@ -124,12 +151,24 @@ class ContentEncoder {
     return `messages[${this.#messages.indexOf(message)}]`;
   }
 
-  /** wire: results without an id are matched with calls by name, and by order if a name repeats (Gemini API: Function calling). So results go out in the order of the calls. */
+  /**
+   * wire: results without an id are matched with calls by name, and by order if a name
+   * repeats (Gemini API: Function calling). So results go out in the order of the calls.
+   */
   #results(results: readonly Message[]): WirePart[] {
-    const answers = results.map((message) => ({ message, call: this.#callOf(message) })).sort((one, other) => one.call.order - other.call.order);
+    const answers = results
+      .map((message) => ({ message, call: this.#callOf(message) }))
+      .sort((one, other) => one.call.order - other.call.order);
     const responses = answers.map(({ message, call }) => this.#response(message, call.name));
     // wire: `response` is a JSON object (Gemini API: Function calling), so images of a tool go after the responses, in the same turn
-    return [...responses, ...answers.flatMap(({ message }) => partsOf(message).filter((part) => !isText(part)).map((part) => this.#part(part)))];
+    return [
+      ...responses,
+      ...answers.flatMap(({ message }) =>
+        partsOf(message)
+          .filter((part) => !isText(part))
+          .map((part) => this.#part(part)),
+      ),
+    ];
   }
 
   #callOf(message: Message): { readonly name: string; readonly order: number } {
@@ -149,7 +188,10 @@ class ContentEncoder {
     return { functionResponse: { ...this.#id(message.tool_call_id), name, response } };
   }
 
-  /** wire: AI Studio matches calls and results by id if there is one (Gemini API: generateContent); older versions of Vertex AI refuse the field (as of 2026-11). */
+  /**
+   * wire: AI Studio matches calls and results by id if there is one (Gemini API:
+   * generateContent); older versions of Vertex AI refuse the field (as of 2026-11).
+   */
   #id(id: string | undefined): { readonly id?: string } {
     return this.#vertex || id === undefined ? {} : { id };
   }
@@ -166,7 +208,9 @@ class ContentEncoder {
     });
     const inline = imagesOf(message).filter(isInline);
     if (inline.length < imagesOf(message).length) this.#ways.adjust('messages.images', 'dropped');
-    const images = [...content.filter((part) => !isText(part)), ...inline].map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
+    const images = [...content.filter((part) => !isText(part)), ...inline].map((part, at) =>
+      withSignature(this.#part(part), signed.images.get(at) ?? null),
+    );
     const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
     const firstCall = pieces.findIndex((piece) => 'functionCall' in piece);
     const lead = firstCall < 0 ? pieces : pieces.slice(0, firstCall);
@@ -185,7 +229,12 @@ class ContentEncoder {
   }
 }
 
-const withSignature = (part: WirePart, thoughtSignature: string | null): WirePart => (thoughtSignature === null ? part : { ...part, thoughtSignature });
+const withSignature = (part: WirePart, thoughtSignature: string | null): WirePart =>
+  thoughtSignature === null ? part : { ...part, thoughtSignature };
 
-/** The object in a tool's result, or null if the result must go out as text. wire: `response` is a google.protobuf.Struct, whose numbers are doubles. A number of sixteen or more digits may lose some, so such a result stays text. */
+/**
+ * The object in a tool's result, or null if the result must go out as text.
+ * wire: `response` is a google.protobuf.Struct, whose numbers are doubles. A
+ * number of sixteen or more digits may lose some, so such a result stays text.
+ */
 const resultIn = (text: string): object | null => (/\d{16}/.test(text) ? null : objectIn(text));

@@ -57,10 +57,22 @@ interface Choice {
 
 const noChunks: readonly Chunk[] = [];
 
-/** safety: the index of a candidate is an index of a list here, so a huge one would take memory. The API has at most 8 candidates (Gemini API: generateContent). */
+/**
+ * safety: the index of a candidate is an index of a list here, so a huge one would
+ * take memory. The API has at most 8 candidates (Gemini API: generateContent).
+ */
 const mostChoices = 128;
 
-const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, queries: new Set(), pieces: { length: 0 }, id: '', fault: null, out: [] });
+const newAnswer = (target: Target): AnswerState => ({
+  target,
+  choices: [],
+  counts: null,
+  queries: new Set(),
+  pieces: { length: 0 },
+  id: '',
+  fault: null,
+  out: [],
+});
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -78,7 +90,9 @@ export function createDecoder(target: Target): Decoder {
     end() {
       if (answer.fault !== null) throw answer.fault;
       answer.out = [];
-      for (const choice of answer.choices) if (choice?.isStopped === true && !choice.isFinished && isEmpty(choice)) finish(answer, choice, stop);
+      for (const choice of answer.choices) {
+        if (choice?.isStopped === true && !choice.isFinished && isEmpty(choice)) finish(answer, choice, stop);
+      }
       return answer.out;
     },
     get fault() {
@@ -95,7 +109,10 @@ function parse(data: string): unknown {
   }
 }
 
-/** Decodes a whole answer. Throws if the body is an error, which may come with status 200, or has no candidates. wire: without `alt=sse` a stream is one list of its events (Gemini API: generateContent). */
+/**
+ * Decodes a whole answer. Throws if the body is an error, which may come with status 200, or has no candidates.
+ * wire: without `alt=sse` a stream is one list of its events (Gemini API: generateContent).
+ */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   for (const event of Array.isArray(body) ? (body as unknown[]) : [body]) addEvent(answer, event, body);
@@ -105,7 +122,10 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   return answer.out;
 }
 
-/** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
+/**
+ * Ends a choice of a whole body that has no `finishReason`. A whole body is
+ * complete, but a choice without content and without a reason is no answer.
+ */
 function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
   if (choice.isStopped) return finish(answer, choice, stop);
   if (isEmpty(choice)) throw billed(invalidAnswer('an answer without content'), answer.out);
@@ -120,19 +140,29 @@ function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
   const { candidates, promptFeedback, usageMetadata, responseId } = event;
   if (answer.id === '') answer.id = typeof responseId === 'string' && responseId !== '' ? responseId : '';
   const searched = answer.queries.size;
-  if (Array.isArray(candidates)) for (const [at, candidate] of (candidates as unknown[]).entries()) addCandidate(answer, { candidate, at, source });
+  if (Array.isArray(candidates)) {
+    for (const [at, candidate] of (candidates as unknown[]).entries()) addCandidate(answer, { candidate, at, source });
+  }
   if (isFields(promptFeedback)) addBlock(answer, promptFeedback);
   addUsage(answer, fieldsOf(usageMetadata), answer.queries.size > searched);
 }
 
-/** wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API: Safety settings). A block that comes later ends the choices that are still open. */
+/**
+ * wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API:
+ * Safety settings). A block that comes later ends the choices that are still open.
+ */
 function addBlock(answer: AnswerState, { blockReason }: Fields): void {
   if (!isSaid(blockReason)) return;
   if (answer.choices.length === 0) choiceOf(answer, 0);
-  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
+  for (const choice of answer.choices) {
+    if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
+  }
 }
 
-/** wire: servers that write the defaults of enums say FINISH_REASON_UNSPECIFIED with each piece of an answer, and BLOCKED_REASON_UNSPECIFIED (googleapis/google-cloud-dotnet#15173, 2025-10). */
+/**
+ * wire: servers that write the defaults of enums say FINISH_REASON_UNSPECIFIED with each piece
+ * of an answer, and BLOCKED_REASON_UNSPECIFIED (googleapis/google-cloud-dotnet#15173, 2025-10).
+ */
 const isSaid = (reason: unknown): reason is string => typeof reason === 'string' && reason !== '' && !reason.endsWith('_UNSPECIFIED');
 
 function addUsage(answer: AnswerState, report: Fields, hasSearched: boolean): void {
@@ -159,14 +189,18 @@ function addQuery(queries: Set<string>, query: string): void {
 function addCandidate(answer: AnswerState, { candidate, at, source }: CandidatePlace): void {
   if (!isFields(candidate)) return;
   const { index, content, logprobsResult, finishReason, finishMessage, groundingMetadata } = candidate;
-  for (const query of listOf(fieldsOf(groundingMetadata)['webSearchQueries'])) if (typeof query === 'string' && query !== '') addQuery(answer.queries, query);
+  for (const query of listOf(fieldsOf(groundingMetadata)['webSearchQueries'])) {
+    if (typeof query === 'string' && query !== '') addQuery(answer.queries, query);
+  }
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;
   const parts = listOf(fieldsOf(content)['parts']).filter(isFields);
   // words beside the JSON of the answer tool would make it no JSON
   const isByTool = parts.some(isAnswer);
-  for (const part of parts) if (!isByTool || part['text'] === undefined || part['thought'] === true) addPart(answer, choice, { part, source });
+  for (const part of parts) {
+    if (!isByTool || part['text'] === undefined || part['thought'] === true) addPart(answer, choice, { part, source });
+  }
   const logprobs = isFields(logprobsResult) ? toLogprobs(logprobsResult) : null;
   if (logprobs !== null) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: logprobs });
   if (isSaid(finishReason)) addFinish(answer, choice, { word: finishReason, message: finishMessage });
@@ -176,7 +210,19 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isAnswered: false, isSpoken: false, draft: null, details: 0, open: null, isStopped: false, isFinished: false };
+  const choice: Choice = {
+    at,
+    length: 0,
+    callIds: new Set(),
+    images: 0,
+    isAnswered: false,
+    isSpoken: false,
+    draft: null,
+    details: 0,
+    open: null,
+    isStopped: false,
+    isFinished: false,
+  };
   answer.choices[at] = choice;
   return choice;
 }
@@ -186,7 +232,9 @@ interface PartPlace {
   readonly source: unknown;
 }
 
-/** wire: parts of all kinds may be mixed in one event, and each may have a signature, also an empty text (Gemini API: Thought signatures). */
+/**
+ * wire: parts of all kinds may be mixed in one event, and each may have a signature, also an empty text (Gemini API: Thought signatures).
+ */
 function addPart(answer: AnswerState, choice: Choice, place: PartPlace): void {
   const { functionCall, inlineData, text, thought, thoughtSignature } = place.part;
   const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
@@ -217,7 +265,9 @@ function addText(answer: AnswerState, choice: Choice, { text, signature }: Signe
   const start = choice.length;
   choice.length += text.length;
   if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
-  if (signature !== '') addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.size } });
+  if (signature !== '') {
+    addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.size } });
+  }
 }
 
 function addThought(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
@@ -226,7 +276,11 @@ function addThought(answer: AnswerState, choice: Choice, { text, signature }: Si
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail(originOf(answer, choice), text, signature) });
 }
 
-function addSignature(answer: AnswerState, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
+function addSignature(
+  answer: AnswerState,
+  choice: Choice,
+  { signature, place }: { readonly signature: string; readonly place: SignedPlace },
+): void {
   if (signature === '') return;
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail(originOf(answer, choice), place, signature) });
 }
@@ -246,25 +300,34 @@ function addImage(answer: AnswerState, choice: Choice, { image, signature }: Sig
   addSignature(answer, choice, { signature, place: { part: 'image', image: choice.images++ } });
 }
 
-/** Sends the sound of a model that speaks, with its type, because this API takes no format. wire: it is raw samples, such as `audio/L16;codec=pcm;rate=24000` (Gemini API: Speech generation). */
+/**
+ * Sends the sound of a model that speaks, with its type, because this API takes no format.
+ * wire: it is raw samples, such as `audio/L16;codec=pcm;rate=24000` (Gemini API: Speech generation).
+ */
 function addSound(answer: AnswerState, choice: Choice, { mimeType, data }: { readonly mimeType: string; readonly data: string }): void {
   choice.isSpoken = true;
   answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'audio', value: { id: answer.id, data, mime_type: mimeType } });
 }
 
 /** Reads a call or a piece of one. Returns the id of the call. */
-function addCall(answer: AnswerState, choice: Choice, { call, source }: { readonly call: Fields; readonly source: unknown }): string | null {
+function addCall(
+  answer: AnswerState,
+  choice: Choice,
+  { call, source }: { readonly call: Fields; readonly source: unknown },
+): string | null {
   const { id, name, args, partialArgs, willContinue } = call;
   const pieces = listOf(partialArgs);
   if (typeof name !== 'string' || name === '') return addToOpenCall(answer, choice, { args, pieces });
   closeCall(answer, choice);
   const index = choice.callIds.size;
-  const callId = typeof id === 'string' && id !== '' && !choice.callIds.has(id) ? id : callIdFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
+  const callId =
+    typeof id === 'string' && id !== '' && !choice.callIds.has(id) ? id : callIdFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
   choice.callIds.add(callId);
   answer.out.push({ type: 'tool-start', choice: choice.at, index, id: callId, name });
   const whole = fieldsOf(args);
-  if (willContinue !== true && pieces.length === 0) answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
-  else {
+  if (willContinue !== true && pieces.length === 0) {
+    answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
+  } else {
     choice.open = { index, id: callId, args: createPartialArgs(whole, answer.pieces) };
     for (const piece of pieces) choice.open.args.add(piece);
   }
@@ -272,7 +335,11 @@ function addCall(answer: AnswerState, choice: Choice, { call, source }: { readon
 }
 
 /** wire: the pieces after the first have no name, and an empty piece ends the call (Vertex AI: Function calling). */
-function addToOpenCall(answer: AnswerState, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
+function addToOpenCall(
+  answer: AnswerState,
+  choice: Choice,
+  { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] },
+): string | null {
   const { open } = choice;
   if (open === null) {
     if (args !== undefined || pieces.length > 0) throw invalidAnswer('a tool call without a name');
@@ -289,7 +356,10 @@ function closeCall(answer: AnswerState, choice: Choice): void {
   choice.open = null;
 }
 
-/** The seed for ids of calls. If the answer has no id, its event with the first call is the seed; the token counts in it differ from turn to turn. */
+/**
+ * The seed for ids of calls. If the answer has no id, its event with the
+ * first call is the seed; the token counts in it differ from turn to turn.
+ */
 function seedOf(answer: AnswerState, source: unknown): string {
   if (answer.id === '') answer.id = typeof source === 'string' ? source : JSON.stringify(source);
   return answer.id;
@@ -303,7 +373,8 @@ interface Ending {
 
 function finish(answer: AnswerState, choice: Choice, { reason, native }: Ending): void {
   closeCall(answer, choice);
-  // wire: models that draw think in images, which are drafts of the one that follows (Gemini API: Image generation, Thinking process). Some answers have the image among the thoughts alone (Lixpi/lixpi#135, 2026-04)
+  // wire: models that draw think in images, which are drafts of the one that follows (Gemini API: Image
+  // generation, Thinking process). Some answers have the image among the thoughts alone (Lixpi/lixpi#135, 2026-04)
   if (reason === 'completed' && choice.draft !== null && isEmpty(choice)) addImage(answer, choice, choice.draft);
   choice.isFinished = true;
   answer.out.push({ type: 'finish', choice: choice.at, reason, native });
@@ -314,12 +385,22 @@ const stop: Ending = { reason: 'completed', native: 'STOP' };
 const reasons = new Map<string, FinishReason | 'fault'>([
   ['STOP', 'completed'],
   ['MAX_TOKENS', 'length_limit'],
-  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'MODEL_ARMOR'].map((word) => [word, 'content_filter'] as const),
-  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE', 'OTHER'].map((word) => [word, 'fault'] as const),
+  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'MODEL_ARMOR'].map(
+    (word) => [word, 'content_filter'] as const,
+  ),
+  ...[
+    'MALFORMED_FUNCTION_CALL',
+    'UNEXPECTED_TOOL_CALL',
+    'TOO_MANY_TOOL_CALLS',
+    'MALFORMED_RESPONSE',
+    'MISSING_THOUGHT_SIGNATURE',
+    'OTHER',
+  ].map((word) => [word, 'fault'] as const),
 ]);
 
 function addFinish(answer: AnswerState, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
-  // wire: proxies have said STOP with each piece before the text (router-for-me/CLIProxyAPI#5651, 2026-09), so an answer of nothing ends with its body
+  // wire: proxies have said STOP with each piece before the text
+  // (router-for-me/CLIProxyAPI#5651, 2026-09), so an answer of nothing ends with its body
   if (word === stop.native && isEmpty(choice) && choice.draft === null) {
     choice.isStopped = true;
     return;
@@ -327,11 +408,18 @@ function addFinish(answer: AnswerState, choice: Choice, { word, message }: { rea
   const known = reasons.get(word) ?? (word.startsWith('IMAGE_') || isEmpty(choice) ? 'content_filter' : 'completed');
   if (known === 'fault') {
     const said = typeof message === 'string' && message !== '' ? `: ${message}` : '.';
-    answer.fault ??= new GatewayError('upstream_error', sanitise(`The provider ended its answer with ${word}${said}`, answer.target.provider));
+    answer.fault ??= new GatewayError(
+      'upstream_error',
+      sanitise(`The provider ended its answer with ${word}${said}`, answer.target.provider),
+    );
     return;
   }
   // wire: after tool calls the word is STOP too, and it may come in a later event (recorded traffic, as of 2026-11)
   finish(answer, choice, { reason: known === 'completed' && choice.callIds.size > 0 ? 'tool_calls' : known, native: word });
 }
 
-const originOf = ({ target: { provider, mapping } }: AnswerState, choice: Choice): DetailOrigin => ({ provider: provider.account, model: mapping.externalId, index: choice.details++ });
+const originOf = ({ target: { provider, mapping } }: AnswerState, choice: Choice): DetailOrigin => ({
+  provider: provider.account,
+  model: mapping.externalId,
+  index: choice.details++,
+});

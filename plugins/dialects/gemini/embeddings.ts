@@ -9,7 +9,11 @@ import { studioPath, wholeName } from './address.ts';
 
 /** Throws `unsupported_value` for Vertex AI, which has another operation for vectors. */
 export function embedderOf({ provider }: Target): Embedder {
-  if (isVertex(provider)) throw new GatewayError('unsupported_value', 'Embeddings of Vertex AI are not supported. Use the same model by a key of AI Studio.', { param: 'model' });
+  if (isVertex(provider)) {
+    throw new GatewayError('unsupported_value', 'Embeddings of Vertex AI are not supported. Use the same model by a key of AI Studio.', {
+      param: 'model',
+    });
+  }
   return embedder;
 }
 
@@ -20,13 +24,24 @@ const embedder: Embedder = {
     const { task_type: task, title, ...others } = rest;
     for (const [field, value] of Object.entries({ ...others, user })) if (value !== null) adjustments.dropField(field, value);
     const model = wholeName(externalId);
-    const more = { ...(dimensions !== null && { outputDimensionality: dimensions }), ...(typeof task === 'string' && { taskType: task }), ...(typeof title === 'string' && { title }) };
+    const more = {
+      ...(dimensions !== null && { outputDimensionality: dimensions }),
+      ...(typeof task === 'string' && { taskType: task }),
+      ...(typeof title === 'string' && { title }),
+    };
     const requests = inputs.map((input) => ({ model, content: { parts: [{ text: textOf(input) }] }, ...more }));
-    return { path: `${studioPath(externalId)}:batchEmbedContents`, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ requests }), adjustments: adjustments.list };
+    return {
+      path: `${studioPath(externalId)}:batchEmbedContents`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ requests }),
+      adjustments: adjustments.list,
+    };
   },
   decode({ body }) {
     const vectors = isFields(body) ? listOf(body['embeddings']).map((entry) => listOf(fieldsOf(entry)['values'])) : [];
-    if (vectors.some((vector) => vector.length === 0 || !vector.every((number) => typeof number === 'number'))) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+    if (vectors.some((vector) => vector.length === 0 || !vector.every((number) => typeof number === 'number'))) {
+      throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+    }
     return { vectors: vectors as number[][], tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
   },
 };

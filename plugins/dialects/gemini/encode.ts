@@ -37,7 +37,9 @@ const unknown = [
   ['user', 'user'],
 ] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest])[];
 
-/** Fields of this API that a caller may send in either of its spellings: whether they go to the top of the body or into `generationConfig`. */
+/**
+ * Fields of this API that a caller may send in either of its spellings: whether they go to the top of the body or into `generationConfig`.
+ */
 const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: string] | undefined>> = {
   safetySettings: ['top', 'safetySettings'],
   safety_settings: ['top', 'safetySettings'],
@@ -53,7 +55,12 @@ const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: stri
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(withAllowedTools(request), target);
-  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: asGiven(draft.body()), adjustments: draft.adjustments.list };
+  return {
+    path: pathOf(target, request.stream),
+    headers: { 'content-type': 'application/json' },
+    body: asGiven(draft.body()),
+    adjustments: draft.adjustments.list,
+  };
 }
 
 /** One request while it is encoded, with its adjustments. */
@@ -78,7 +85,9 @@ class Draft {
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
     // wire: an empty list of declarations is a 400, and so is a `toolConfig` without declarations (Gemini API, as of 2026-11)
-    if (tools !== null && tools.length > 0) body['tools'] = [{ functionDeclarations: [...tools.map((tool, at) => this.#declare(tool, at)), ...this.#answerTool()] }];
+    if (tools !== null && tools.length > 0) {
+      body['tools'] = [{ functionDeclarations: [...tools.map((tool, at) => this.#declare(tool, at)), ...this.#answerTool()] }];
+    }
     this.#setChoice(body);
     const config = this.#config();
     this.#setOwn(body, config);
@@ -128,13 +137,25 @@ class Draft {
   #declare(tool: Tool, at: number): Fields {
     const { type, function: called } = tool;
     if (type !== 'function' || called === undefined) {
-      throw new GatewayError('unsupported_value', `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`, { param: `tools[${at}].type` });
+      throw new GatewayError(
+        'unsupported_value',
+        `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`,
+        { param: `tools[${at}].type` },
+      );
     }
     const { name, description, parameters: schema, strict } = called;
-    if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
+    if (name === answerTool) {
+      throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, {
+        param: `tools[${at}].function.name`,
+      });
+    }
     if (strict === true) this.adjustments.add('tools.function.strict', 'dropped');
     if ('cache_control' in tool) this.adjustments.add('tools.cache_control', 'dropped');
-    return { name, ...(typeof description === 'string' && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
+    return {
+      name,
+      ...(typeof description === 'string' && { description }),
+      ...(schema !== undefined && schema !== null && this.#parameters(schema)),
+    };
   }
 
   #answerTool(): readonly Fields[] {
@@ -147,7 +168,8 @@ class Draft {
   #parameters(schema: object, parameter = 'tools.function.parameters'): Fields {
     if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: withLoneReferences(schema) };
     const reduced = this.#reduced(schema, parameter);
-    // wire: an object schema without properties is a 400 (Gemini API: error text "should be non-empty for OBJECT type"); leaving it out means the same
+    // wire: an object schema without properties is a 400 (Gemini API: error text
+    // "should be non-empty for OBJECT type"); leaving it out means the same
     return 'properties' in reduced ? { parameters: reduced } : {};
   }
 
@@ -159,7 +181,9 @@ class Draft {
 
   #setChoice(body: Record<string, unknown>): void {
     const { tools, toolChoice } = this.#request;
-    if (this.#place === 'tool') body['toolConfig'] = { functionCallingConfig: { mode: 'ANY', ...(toolChoice === 'none' && { allowedFunctionNames: [answerTool] }) } };
+    if (this.#place === 'tool') {
+      body['toolConfig'] = { functionCallingConfig: { mode: 'ANY', ...(toolChoice === 'none' && { allowedFunctionNames: [answerTool] }) } };
+    }
     if (toolChoice === null || this.#place === 'tool') return;
     const functionCallingConfig = callingOf(toolChoice);
     if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
@@ -169,7 +193,11 @@ class Draft {
   #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {
     if (type === 'text') return;
     if (type !== 'json_object' && type !== 'json_schema') {
-      throw new GatewayError('unsupported_value', `"response_format.type" must be text, json_object or json_schema: this provider knows no "${type}".`, { param: 'response_format.type' });
+      throw new GatewayError(
+        'unsupported_value',
+        `"response_format.type" must be text, json_object or json_schema: this provider knows no "${type}".`,
+        { param: 'response_format.type' },
+      );
     }
     config['responseMimeType'] = 'application/json';
     const schema = wanted?.schema;
@@ -179,10 +207,16 @@ class Draft {
   }
 }
 
-/** How the model learns the form of its answer: by a field, by the input of the answer tool, or not at all, because the answer is a call of the caller's tool. */
+/**
+ * How the model learns the form of its answer: by a field, by the input of the
+ * answer tool, or not at all, because the answer is a call of the caller's tool.
+ */
 type FormPlace = 'field' | 'tool' | 'none';
 
-/** The place for models that take no form beside tools. JSON without a schema stays a field, which they refuse: a tool whose input has no properties gets none. */
+/**
+ * The place for models that take no form beside tools. JSON without a schema stays
+ * a field, which they refuse: a tool whose input has no properties gets none.
+ */
 function placeBesideTools({ tools, toolChoice, responseFormat }: ChatRequest): FormPlace {
   const isAsked = tools !== null && tools.length > 0 && responseFormat !== null && responseFormat.type !== 'text';
   if (!isAsked) return 'field';
@@ -197,6 +231,12 @@ const modes: Readonly<Record<string, string>> = { auto: 'AUTO', required: 'ANY',
 function callingOf(choice: ToolChoice): Fields {
   if (typeof choice === 'string' && modes[choice] !== undefined) return { mode: modes[choice] };
   const name = typeof choice === 'string' ? undefined : choice.function?.name;
-  if (name === undefined) throw new GatewayError('unsupported_value', '"tool_choice" must be auto, required, none, or one function: this provider knows no other choice.', { param: 'tool_choice' });
+  if (name === undefined) {
+    throw new GatewayError(
+      'unsupported_value',
+      '"tool_choice" must be auto, required, none, or one function: this provider knows no other choice.',
+      { param: 'tool_choice' },
+    );
+  }
   return { mode: 'ANY', allowedFunctionNames: [name] };
 }

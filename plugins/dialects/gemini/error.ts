@@ -5,14 +5,16 @@ import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire
 import { fieldsOf, isFields, listOf, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
-export const decodeError = (error: WireError, target: Target): GatewayError => upstreamError({ ...error, complaint: readComplaint(error.body) }, target);
+export const decodeError = (error: WireError, target: Target): GatewayError =>
+  upstreamError({ ...error, complaint: readComplaint(error.body) }, target);
 
 /** Decodes an error inside an answer that began with status 200. Its `code` or its status word says which status it would have had. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const error = errorIn(body);
   const { code } = fieldsOf(error);
   const complaint = readComplaint(body);
-  const status = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : statusOfWords(complaint.code ?? '');
+  const status =
+    typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : statusOfWords(complaint.code ?? '');
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
@@ -37,7 +39,10 @@ function readComplaint(body: unknown): Complaint {
 /** The plain text of a proxy before the provider. HTML gives no message. */
 const plainText = (body: unknown): string | null => (typeof body === 'string' && !body.trimStart().startsWith('<') ? body : null);
 
-/** wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT; only `reason` in the details says API_KEY_INVALID (google.rpc.ErrorInfo). */
+/**
+ * wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT;
+ * only `reason` in the details says API_KEY_INVALID (google.rpc.ErrorInfo).
+ */
 function keyFault(details: unknown): string | null {
   return listOf(details).some((detail) => fieldsOf(detail)['reason'] === 'API_KEY_INVALID') ? 'API_KEY_INVALID' : null;
 }

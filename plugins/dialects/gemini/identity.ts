@@ -1,4 +1,7 @@
-/** The identity of this machine at Google Cloud: application default credentials. wire: Google Cloud: How Application Default Credentials works. */
+/**
+ * The identity of this machine at Google Cloud: application default credentials.
+ * wire: Google Cloud: How Application Default Credentials works.
+ */
 import type { Identity } from '../../../core/wire/dialect.ts';
 
 // wire: the scope of every API of Google Cloud (Vertex AI: Authenticate)

@@ -12,7 +12,10 @@ import { fetchesImage } from './parts.ts';
 
 const studio = 'https://generativelanguage.googleapis.com/v1beta';
 
-const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio, settings: maybeVertexSettings }): Dialect => ({
+const dialectOf = (
+  name: string,
+  more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio, settings: maybeVertexSettings },
+): Dialect => ({
   name,
   fetchesImage: (url, { provider }) => fetchesImage(url, isVertex(provider)),
   encode,
@@ -29,6 +32,10 @@ export default definePlugin({
   name: 'dialects/gemini',
   summary: "Speaks generateContent to Google's Gemini models, at AI Studio and on Vertex AI.",
   schema: { type: 'object', properties: {}, additionalProperties: false },
-  dialects: [dialectOf('gemini'), dialectOf('google'), dialectOf('vertex', { baseUrl: vertexAddress, settings: vertexSettings, identities: { google } })],
+  dialects: [
+    dialectOf('gemini'),
+    dialectOf('google'),
+    dialectOf('vertex', { baseUrl: vertexAddress, settings: vertexSettings, identities: { google } }),
+  ],
   apply() {},
 });

@@ -8,7 +8,9 @@ export function toLogprobs(result: Fields): object | null {
   const chosen = fieldsIn(result['chosenCandidates']);
   const rivals = fieldsIn(result['topCandidates']);
   if (chosen.length === 0) return null;
-  return { content: chosen.map((candidate, at) => ({ ...tokenOf(candidate), top_logprobs: fieldsIn(rivals[at]?.['candidates']).map(tokenOf) })) };
+  return {
+    content: chosen.map((candidate, at) => ({ ...tokenOf(candidate), top_logprobs: fieldsIn(rivals[at]?.['candidates']).map(tokenOf) })),
+  };
 }
 
 function tokenOf({ token, logProbability }: Fields): object {

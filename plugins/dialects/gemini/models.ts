@@ -20,29 +20,51 @@ export interface ModelClass {
   readonly needsSignatures?: true;
   /** wire: takes JSON Schema (Gemini API: Structured outputs, from Gemini 2.5). Other models take an OpenAPI subset. */
   readonly takesJsonSchema?: true;
-  /** wire: takes a form of the answer beside tools. Models before Gemini 3 answer 400 "Function calling with a response mime type: 'application/json' is unsupported" (BerriAI/litellm#18621, pydantic/pydantic-ai#5225, 2026-04). */
+  /**
+   * wire: takes a form of the answer beside tools. Models before Gemini 3 answer 400 "Function calling with a response
+   * mime type: 'application/json' is unsupported" (BerriAI/litellm#18621, pydantic/pydantic-ai#5225, 2026-04).
+   */
   readonly takesFormBesideTools?: true;
-  /** The model takes no penalties: nowhere, or not at AI Studio. wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290, 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031). */
+  /**
+   * The model takes no penalties: nowhere, or not at AI Studio.
+   * wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290,
+   * 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031).
+   */
   readonly refusesPenalties?: 'everywhere' | 'at-studio';
   /** wire: Gemma has no system instruction (Gemma: Prompt structure). The instructions then go into the first user turn. */
   readonly lacksSystem?: true;
 }
 
 /** A table of efforts, given in their order from `none` to `xhigh`. */
-const efforts = (...[none, minimal, low, medium, high, xhigh]: readonly [Thinking, Thinking, Thinking, Thinking, Thinking, Thinking]): ModelClass['efforts'] => ({ none, minimal, low, medium, high, xhigh });
+const efforts = (
+  ...[none, minimal, low, medium, high, xhigh]: readonly [Thinking, Thinking, Thinking, Thinking, Thinking, Thinking]
+): ModelClass['efforts'] => ({ none, minimal, low, medium, high, xhigh });
 
 const generation2 = { takesJsonSchema: true, refusesPenalties: 'at-studio' } as const;
 const generation3 = { needsSignatures: true, takesJsonSchema: true, takesFormBesideTools: true, refusesPenalties: 'everywhere' } as const;
 const always = { alwaysThinks: true, thinksUnasked: true } as const;
 
-/** wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off; `minimal` of 3.x Flash comes next to it, and is what `none` means there (Gemini API: Thinking). */
+/**
+ * wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned
+ * off; `minimal` of 3.x Flash comes next to it, and is what `none` means there (Gemini API: Thinking).
+ */
 const modelClasses: readonly ModelClass[] = [
   { match: /gemini-2\.5-pro/, ...generation2, ...always, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
   { match: /gemini-2\.5-flash-lite/, ...generation2, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-2\.5/, ...generation2, thinksUnasked: true, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-3-pro/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'high', 'high', 'high') },
-  { match: /gemini-3\.[78]-flash|gemini-flash-latest/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
-  { match: /gemini-3(?:\.\d+)?-flash/, ...generation3, thinksUnasked: true, efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high') },
+  {
+    match: /gemini-3\.[78]-flash|gemini-flash-latest/,
+    ...generation3,
+    ...always,
+    efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high'),
+  },
+  {
+    match: /gemini-3(?:\.\d+)?-flash/,
+    ...generation3,
+    thinksUnasked: true,
+    efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high'),
+  },
   { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   // wire: its thinking is on or off: any level but these two is a 400 (livekit/agents#7080 and earendil-works/pi#2903, 2026)
   { match: /gemma-4/, lacksSystem: true, efforts: efforts('minimal', 'minimal', 'minimal', 'high', 'high', 'high') },
@@ -63,12 +85,26 @@ export interface ThinkingPlan {
   readonly adjustment?: Adjustment;
 }
 
-/** Decides the `thinkingConfig`. A budget goes out as it is. wire: a budget of -1 leaves it to the model; a level together with a budget is a 400; thoughts come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking). */
-export function planThinking(target: Target, { efforts: table, thinksUnasked, alwaysThinks }: ModelClass, limit: number | null): ThinkingPlan {
+/**
+ * Decides the `thinkingConfig`. A budget goes out as it is.
+ * wire: a budget of -1 leaves it to the model; a level together with a budget is a 400; thoughts
+ * come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking).
+ */
+export function planThinking(
+  target: Target,
+  { efforts: table, thinksUnasked, alwaysThinks }: ModelClass,
+  limit: number | null,
+): ThinkingPlan {
   const { mapping, reasoning } = target;
   const { maxTokens, isAutomatic } = reasoning;
-  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget that the gateway chose would leave less for the answer than the caller allowed
-  const takesRoom = isAutomatic === true && limit !== null && reasoning.effort !== null && reasoning.effort !== 'none' && typeof table[reasoning.effort] === 'number';
+  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget
+  // that the gateway chose would leave less for the answer than the caller allowed
+  const takesRoom =
+    isAutomatic === true &&
+    limit !== null &&
+    reasoning.effort !== null &&
+    reasoning.effort !== 'none' &&
+    typeof table[reasoning.effort] === 'number';
   const effort = takesRoom ? null : reasoning.effort;
   if (mapping.reasoning === null) {
     if (effort === null && maxTokens === null) return {};
@@ -81,5 +117,8 @@ export function planThinking(target: Target, { efforts: table, thinksUnasked, al
   const said = table[effort];
   const config = { ...(typeof said === 'string' ? { thinkingLevel: said } : { thinkingBudget: said }), ...(effort !== 'none' && shown) };
   if (said === effort || (effort === 'none' && said === 0)) return { config };
-  return { config, adjustment: { parameter: 'reasoning_effort', change: `changed to ${typeof said === 'number' ? `${said} tokens` : said}` } };
+  return {
+    config,
+    adjustment: { parameter: 'reasoning_effort', change: `changed to ${typeof said === 'number' ? `${said} tokens` : said}` },
+  };
 }

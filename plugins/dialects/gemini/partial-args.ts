@@ -1,4 +1,7 @@
-/** Joins the arguments of a call that arrive in pieces, each with its path. wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling). */
+/**
+ * Joins the arguments of a call that arrive in pieces, each with its path.
+ * wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling).
+ */
 import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { bare, type Fields, isFields } from '../../../core/wire/fields.ts';
 
@@ -6,7 +9,10 @@ type Step = string | number;
 
 /** Collects the arguments of one call. */
 export interface PartialArgs {
-  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. Throws `upstream_invalid_response` where the pieces of an answer are longer than 16 MiB. */
+  /**
+   * Takes one entry of `partialArgs`. An entry without a usable path or value is ignored.
+   * Throws `upstream_invalid_response` where the pieces of an answer are longer than 16 MiB.
+   */
   add(piece: unknown): void;
   /** The arguments so far, as JSON. */
   text(): string;
@@ -61,7 +67,8 @@ function valueOf(piece: Fields): unknown {
 }
 
 /**
- * Puts a value at its path, and returns about how many characters of JSON this adds. A path with a name where the value is a list is ignored.
+ * Puts a value at its path, and returns about how many characters of JSON
+ * this adds. A path with a name where the value is a list is ignored.
  * wire: a long string comes in several pieces under one path (recorded traffic, as of 2026-11).
  */
 function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown): number {
@@ -71,7 +78,9 @@ function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown
     if (Array.isArray(holder) && typeof step === 'string') break;
     // safety: `__proto__` of what came whole, and of a list, is shared by all objects of the process
     const before = Object.hasOwn(holder, step) ? holder[step] : undefined;
-    if (before === undefined) added += perValue + (Array.isArray(holder) ? Math.max(0, Number(step) - holder.length) * perGap : String(step).length);
+    if (before === undefined) {
+      added += perValue + (Array.isArray(holder) ? Math.max(0, Number(step) - holder.length) * perGap : String(step).length);
+    }
     if (at === steps.length - 1) set(holder, step, typeof before === 'string' && typeof value === 'string' ? before + value : value);
     else if (typeof before === 'object' && before !== null) holder = before as Record<Step, unknown>;
     else holder = set(holder, step, typeof steps[at + 1] === 'number' ? [] : bare({})) as Record<Step, unknown>;

@@ -1,4 +1,7 @@
-/** Encodes content parts of a message. It refuses an address that the API does not fetch; `stream/upstream` has replaced such image addresses by data before. */
+/**
+ * Encodes content parts of a message. It refuses an address that the API does
+ * not fetch; `stream/upstream` has replaced such image addresses by data before.
+ */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -21,7 +24,9 @@ export interface PartWays {
 export function encodePart(part: ContentPart, ways: PartWays): WirePart {
   if ('cache_control' in part) ways.dropped('messages.content.cache_control');
   const encode = kinds.get(part.type);
-  if (encode === undefined) throw refused(ways, 'type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
+  if (encode === undefined) {
+    throw refused(ways, 'type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
+  }
   return encode(part, ways);
 }
 
@@ -50,7 +55,10 @@ function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePar
 }
 
 const videos = [/^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
-/** wire: AI Studio fetches its own files and videos of YouTube (Gemini API: Video understanding; Files API). Vertex AI fetches buckets and public addresses too (Vertex AI: `fileData`). */
+/**
+ * wire: AI Studio fetches its own files and videos of YouTube (Gemini API: Video understanding;
+ * Files API). Vertex AI fetches buckets and public addresses too (Vertex AI: `fileData`).
+ */
 const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, ...videos];
 const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
 
@@ -59,8 +67,11 @@ const isAt = (patterns: readonly RegExp[], url: string): boolean => patterns.som
 /** Whether the API fetches this address. */
 const fetchesUrl = (url: string, isVertex: boolean): boolean => isAt(isVertex ? [...fetched, ...fetchedByVertex] : fetched, url);
 
-/** Whether the API is to fetch an image of this address. For Vertex AI, the gateway fetches an image whose address does not show its type. */
-export const fetchesImage = (url: string, isVertex: boolean): boolean => fetchesUrl(url, isVertex) && (!isVertex || typeAt(url, isVertex) !== null);
+/**
+ * Whether the API is to fetch an image of this address. For Vertex AI, the gateway fetches an image whose address does not show its type.
+ */
+export const fetchesImage = (url: string, isVertex: boolean): boolean =>
+  fetchesUrl(url, isVertex) && (!isVertex || typeAt(url, isVertex) !== null);
 
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
   if (url === null) throw missing(`${ways.pathOf()}.${field}`, 'a URL');
@@ -73,7 +84,11 @@ function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart 
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
 
-/** The media type of the file at an address. wire: Vertex AI answers 400 "it has an empty mimeType parameter in fileData" without it, for videos of YouTube too (Vertex AI: `fileData`; GoogleCloudPlatform/generative-ai#1390, 2024-11). */
+/**
+ * The media type of the file at an address.
+ * wire: Vertex AI answers 400 "it has an empty mimeType parameter in fileData" without it, for
+ * videos of YouTube too (Vertex AI: `fileData`; GoogleCloudPlatform/generative-ai#1390, 2024-11).
+ */
 const typeAt = (url: string, isVertex: boolean): string | null => typeOf(url) ?? (isVertex && isAt(videos, url) ? 'video/mp4' : null);
 
 /** The media type of an address or a name of a file, from its extension. */

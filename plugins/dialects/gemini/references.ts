@@ -10,13 +10,15 @@ const single = new Set(['items', 'additionalProperties', 'not', 'contains', 'pro
 /**
  * The schema with each reference alone in its object. What stands beside a reference stays beside a choice of that reference
  * alone, as it does where the reference may be null too.
- * wire: beside `$ref` only names that begin with `$` are allowed, else 400 "can only contain properties starting with '$' when $ref is present" (Gemini API:
- * GenerationConfig, `responseJsonSchema`; google-gemini/gemini-cli#4758, 2025-07). Pydantic writes the description of a field there.
+ * wire: beside `$ref` only names that begin with `$` are allowed, else 400 "can only contain properties
+ * starting with '$' when $ref is present" (Gemini API: GenerationConfig, `responseJsonSchema`;
+ * google-gemini/gemini-cli#4758, 2025-07). Pydantic writes the description of a field there.
  */
 export const withLoneReferences = (schema: object): object => apart(withGivenNumbers(schema)) as object;
 
 /** Whether a schema is a reference with more beside it than the API allows. */
-const isCrowded = (schema: Fields): boolean => typeof schema['$ref'] === 'string' && !('anyOf' in schema) && Object.keys(schema).some((keyword) => !keyword.startsWith('$'));
+const isCrowded = (schema: Fields): boolean =>
+  typeof schema['$ref'] === 'string' && !('anyOf' in schema) && Object.keys(schema).some((keyword) => !keyword.startsWith('$'));
 
 function apart(schema: unknown): unknown {
   if (!isFields(schema)) return schema;
@@ -27,7 +29,9 @@ function apart(schema: unknown): unknown {
 }
 
 function innerOf(keyword: string, value: unknown): unknown {
-  if (named.has(keyword) && isFields(value)) return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, apart(schema)]));
+  if (named.has(keyword) && isFields(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, apart(schema)]));
+  }
   if (Array.isArray(value)) return listed.has(keyword) || keyword === 'items' ? (value as unknown[]).map(apart) : value;
   return single.has(keyword) ? apart(value) : value;
 }

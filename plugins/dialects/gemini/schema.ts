@@ -13,13 +13,55 @@ export interface Reduced {
 }
 
 /** Keywords that mean the same in JSON Schema and in the subset. */
-const kept = new Set(['title', 'description', 'nullable', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'default', 'propertyOrdering']);
+const kept = new Set([
+  'title',
+  'description',
+  'nullable',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minimum',
+  'maximum',
+  'default',
+  'propertyOrdering',
+]);
 
 /** Keywords that other methods read, or that constrain nothing. */
-const read = new Set(['type', 'format', 'enum', 'const', 'properties', 'required', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'definitions', '$schema', '$id', '$anchor', '$comment', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly']);
+const read = new Set([
+  'type',
+  'format',
+  'enum',
+  'const',
+  'properties',
+  'required',
+  'items',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  '$ref',
+  '$defs',
+  'definitions',
+  '$schema',
+  '$id',
+  '$anchor',
+  '$comment',
+  'examples',
+  'example',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
 
 /** wire: any other format is a 400 (Gemini API: error text "only 'enum' and 'date-time' are supported for STRING type"). */
-const formats: ReadonlyMap<string, readonly string[]> = new Map([['string', ['date-time']], ['number', ['float', 'double']], ['integer', ['int32', 'int64']]]);
+const formats: ReadonlyMap<string, readonly string[]> = new Map([
+  ['string', ['date-time']],
+  ['number', ['float', 'double']],
+  ['integer', ['int32', 'int64']],
+]);
 
 /** safety: many references may point to one schema, and each gets a copy. These limits keep the result small. */
 const mostSchemas = 5000;
@@ -98,7 +140,10 @@ class Reducer {
     return { schema: parts[0] === given ? given : mergedOf(parts), trail: inner };
   }
 
-  /** Adds what a schema consists of to `parts`: its reference, its `allOf`, and then its own keywords. Returns the references that are put in. */
+  /**
+   * Adds what a schema consists of to `parts`: its reference, its `allOf`,
+   * and then its own keywords. Returns the references that are put in.
+   */
   #collect(given: Fields, trail: Trail, parts: Fields[]): Trail {
     const { $ref: reference, allOf, ...own } = given;
     const isCut = this.#left-- <= 0 || this.#depth > deepest;
@@ -161,7 +206,8 @@ class Reducer {
       return;
     }
     const { description } = reduced;
-    reduced['description'] = `${typeof description === 'string' ? `${description} ` : ''}One of: ${named.map((value) => JSON.stringify(value)).join(', ')}.`;
+    reduced['description'] =
+      `${typeof description === 'string' ? `${description} ` : ''}One of: ${named.map((value) => JSON.stringify(value)).join(', ')}.`;
     const types = new Set(named.map(typeIn));
     if (reduced['type'] === undefined && types.size === 1) [reduced['type']] = types;
   }

@@ -24,10 +24,29 @@ export interface DetailOrigin {
 }
 
 /** The `reasoning_details` entry of a signature. */
-export const signatureDetail = ({ provider, model, index }: DetailOrigin, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, model, index, ...place, data });
+export const signatureDetail = ({ provider, model, index }: DetailOrigin, place: SignedPlace, data: string): ReasoningDetail => ({
+  type: 'reasoning.encrypted',
+  provider,
+  format,
+  model,
+  index,
+  ...place,
+  data,
+});
 
-/** The `reasoning_details` entry of a signed thought. wire: the text belongs to what is signed, so the entry has it (Gemini API: Thought signatures). */
-export const thoughtDetail = ({ provider, model, index }: DetailOrigin, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, model, index, text, signature });
+/**
+ * The `reasoning_details` entry of a signed thought.
+ * wire: the text belongs to what is signed, so the entry has it (Gemini API: Thought signatures).
+ */
+export const thoughtDetail = ({ provider, model, index }: DetailOrigin, text: string, signature: string): ReasoningDetail => ({
+  type: 'reasoning.text',
+  provider,
+  format,
+  model,
+  index,
+  text,
+  signature,
+});
 
 /** The place and the signature of a text part. */
 export interface SignedText {
@@ -69,16 +88,16 @@ export function readSignatures({ reasoning_details: details }: Message, provider
       const { part, id, image, start, end, calls: before } = detail;
       if (part === 'call' && typeof id === 'string') calls.set(id, data);
       else if (part === 'image' && typeof image === 'number') images.set(image, data);
-      else if (part === 'text' && typeof start === 'number' && typeof end === 'number') texts.push({ start, end, calls: typeof before === 'number' ? before : 0, signature: data });
+      else if (part === 'text' && typeof start === 'number' && typeof end === 'number') {
+        texts.push({ start, end, calls: typeof before === 'number' ? before : 0, signature: data });
+      }
     }
   }
   return { calls, images, texts, thoughts };
 }
 
 /** A piece of a message: some of its text, or a call. */
-export type Piece =
-  | { readonly text: string; readonly signature: string | null }
-  | { readonly call: ToolCall };
+export type Piece = { readonly text: string; readonly signature: string | null } | { readonly call: ToolCall };
 
 /** Cuts a message into the parts that the answer had. Each signed text is a part of its own, after the calls that came before it. */
 export function inPieces(text: string, calls: readonly ToolCall[], signed: readonly SignedText[]): Piece[] {

@@ -18,9 +18,22 @@ export interface Counts {
   readonly images: number | null;
 }
 
-const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null, heard: null, spoken: null, images: null };
+const nothing: Counts = {
+  prompt: null,
+  toolUse: null,
+  cached: null,
+  candidates: null,
+  thoughts: null,
+  heard: null,
+  spoken: null,
+  images: null,
+};
 
-/** Adds a report to the earlier ones; returns `before` if it changes nothing. wire: the counts of each event are for the answer so far, the last event may correct the count of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11). */
+/**
+ * Adds a report to the earlier ones; returns `before` if it changes nothing.
+ * wire: the counts of each event are for the answer so far, the last event may correct the count
+ * of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11).
+ */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const counts: Counts = {
     prompt: countOf(report['promptTokenCount']) ?? before?.prompt ?? null,
@@ -56,7 +69,11 @@ export function billedSearches(queries: ReadonlySet<string>, { mapping, model }:
   return /gemini-[12]/.test(named) ? Math.min(1, queries.size) : queries.size;
 }
 
-/** The `Usage` of the counts. wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a missing count is 0. A prompt always has tokens, so a missing prompt count is unknown. */
+/**
+ * The `Usage` of the counts.
+ * wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a
+ * missing count is 0. A prompt always has tokens, so a missing prompt count is unknown.
+ */
 export function toUsage({ prompt, toolUse, cached, candidates, thoughts, heard, spoken, images }: Counts, webSearches = 0): Usage {
   const cacheRead = prompt === null ? (cached ?? 0) : Math.min(cached ?? 0, prompt);
   return {
@@ -67,7 +84,11 @@ export function toUsage({ prompt, toolUse, cached, candidates, thoughts, heard, 
     answer: candidates ?? 0,
     reasoning: thoughts ?? 0,
     ...(webSearches > 0 && { webSearches }),
-    ...detailsOf({ ...(heard !== null && { inputAudio: heard }), ...(spoken !== null && { outputAudio: spoken }), ...(images !== null && { outputImage: images }) }),
+    ...detailsOf({
+      ...(heard !== null && { inputAudio: heard }),
+      ...(spoken !== null && { outputAudio: spoken }),
+      ...(images !== null && { outputImage: images }),
+    }),
   };
 }
 

@@ -31,7 +31,9 @@ interface AnswerState {
   /** The names of the fields with sources that the caller has got. */
   readonly givenSources: Set<string>;
   isOver: boolean;
-  /** The error with which the answer or a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end. */
+  /**
+   * The error with which the answer or a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end.
+   */
   fault: GatewayError | null;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -49,7 +51,10 @@ interface Choice {
 
 const noChunks: readonly Chunk[] = [];
 
-/** safety: the index of a choice is an index of a list here, so a huge one would take memory. The API takes `n` up to 128 (OpenAI: Chat completions). */
+/**
+ * safety: the index of a choice is an index of a list here, so a huge one
+ * would take memory. The API takes `n` up to 128 (OpenAI: Chat completions).
+ */
 const mostChoices = 128;
 
 /** Makes the decoder of one stream. */
@@ -63,7 +68,8 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
       return answer.fault;
     },
     push(event) {
-      // wire: Vertex AI writes a comment as data, `: keepalive`, while a model of another maker thinks (anomalyco/opencode#50871, 2026-09). No JSON begins so
+      // wire: Vertex AI writes a comment as data, `: keepalive`, while a model of
+      // another maker thinks (anomalyco/opencode#50871, 2026-09). No JSON begins so
       if (answer.isOver || event.data === '' || event.data.startsWith(':')) return noChunks;
       // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
@@ -104,10 +110,27 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
 
 function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, givenSources: new Set(), hasSearched: false, isOver: false, fault: null, out: [] };
+  return {
+    vendor,
+    target,
+    hasThinkTags,
+    choices: [],
+    counts: null,
+    id: '',
+    top: {},
+    sources: {},
+    givenSources: new Set(),
+    hasSearched: false,
+    isOver: false,
+    fault: null,
+    out: [],
+  };
 }
 
-/** wire: other servers than Groq, which has `event: error`, send `error` instead of `choices`, or beside them, and then count the tokens too (OpenRouter: Errors, vLLM). */
+/**
+ * wire: other servers than Groq, which has `event: error`, send `error` instead of
+ * `choices`, or beside them, and then count the tokens too (OpenRouter: Errors, vLLM).
+ */
 function addError(answer: AnswerState, event: Fields): void {
   answer.fault = decodeAnswerError(event, answer.target);
   if (Array.isArray(event['choices'])) return;
@@ -143,7 +166,10 @@ function addUsage(answer: AnswerState, report: Fields): void {
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
   const usage = toUsage(counts, habitsOf(answer.vendor, answer.target).usage);
-  answer.out.push({ type: 'usage', usage: answer.hasSearched && usage.webSearches === undefined ? { ...usage, webSearches: null } : usage });
+  answer.out.push({
+    type: 'usage',
+    usage: answer.hasSearched && usage.webSearches === undefined ? { ...usage, webSearches: null } : usage,
+  });
 }
 
 function addChoice(answer: AnswerState, wire: unknown, at: number): void {
@@ -157,7 +183,9 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
   else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
-  if (isFields(wire['logprobs'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
+  if (isFields(wire['logprobs'])) {
+    answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
+  }
   // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
   if (wire['error']) answer.fault ??= decodeAnswerError({ error: wire['error'] }, answer.target);
   if (answer.fault !== null) return;
@@ -166,12 +194,18 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
 }
 
-/** wire: where the vendor behind it failed, OpenRouter has said `stop`, and told the failure in the native reason alone (earendil-works/pi#8511, 2026-08). */
+/**
+ * wire: where the vendor behind it failed, OpenRouter has said `stop`, and told
+ * the failure in the native reason alone (earendil-works/pi#8511, 2026-08).
+ */
 function finishOf({ finish_reason: finish, native_finish_reason: native }: Fields): unknown {
   return typeof finish === 'string' && typeof native === 'string' && reasons.get(native) === 'error' ? native : finish;
 }
 
-/** wire: Azure's asynchronous filter judges text that was sent before, so that its verdict may come after the finish (Azure OpenAI: Content streaming). */
+/**
+ * wire: Azure's asynchronous filter judges text that was sent before, so that
+ * its verdict may come after the finish (Azure OpenAI: Content streaming).
+ */
 function addVerdict(answer: AnswerState, { at }: Choice, finish: unknown): void {
   if (finish === 'content_filter') answer.out.push({ type: 'finish', choice: at, reason: 'content_filter', native: finish });
 }
@@ -179,7 +213,9 @@ function addVerdict(answer: AnswerState, { at }: Choice, finish: unknown): void 
 /** The calls of a whole message are complete, so each is one by itself, whatever its id and its index. */
 function withNumberedCalls(message: Fields): Fields {
   const { tool_calls: calls } = message;
-  return Array.isArray(calls) ? { ...message, tool_calls: (calls as unknown[]).map((call, index) => (isFields(call) ? { ...call, index } : call)) } : message;
+  return Array.isArray(calls)
+    ? { ...message, tool_calls: (calls as unknown[]).map((call, index) => (isFields(call) ? { ...call, index } : call)) }
+    : message;
 }
 
 function choiceOf(answer: AnswerState, at: number): Choice {
@@ -207,7 +243,9 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   const refusal = delta['refusal'];
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
   const calls = callsIn(delta);
-  if (calls.length > 0) addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), target: answer.target, chunks: answer.out });
+  if (calls.length > 0) {
+    addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), target: answer.target, chunks: answer.out });
+  }
   if (listOf(delta['annotations']).some((one) => fieldsOf(one)['type'] === 'url_citation')) answer.hasSearched = true;
   for (const field of messageExtras) {
     const value = delta[field];
@@ -244,8 +282,14 @@ function addReasoning(answer: AnswerState, choice: Choice, delta: Fields): void 
 
 function addDetail(answer: AnswerState, choice: Choice, detail: Fields): void {
   const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
-  if (!choice.hasReasoningField && typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.account, model: answer.target.mapping.externalId } as unknown as ReasoningDetail });
+  if (!choice.hasReasoningField && typeof text === 'string' && text !== '') {
+    answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
+  }
+  answer.out.push({
+    type: 'reasoning-detail',
+    choice: choice.at,
+    detail: { ...detail, provider: answer.target.provider.account, model: answer.target.mapping.externalId } as unknown as ReasoningDetail,
+  });
 }
 
 function addText(answer: AnswerState, choice: Choice, text: string): void {
@@ -280,7 +324,10 @@ function addPart(answer: AnswerState, choice: Choice, part: unknown): void {
   }
 }
 
-/** wire: Perplexity repeats its sources in every event (Perplexity: Streaming), and xAI sends them in the last one (xAI: Live search). So they go out once, before the finish. */
+/**
+ * wire: Perplexity repeats its sources in every event (Perplexity: Streaming), and xAI
+ * sends them in the last one (xAI: Live search). So they go out once, before the finish.
+ */
 function readSources(answer: AnswerState, event: Fields): void {
   const { citations = answer.sources['citations'], search_results: results = answer.sources['search_results'] } = event;
   answer.sources = { citations, search_results: results };

@@ -1,4 +1,7 @@
-/** Reasoning details on their way back to the vendor that issued them. What a vendor wants back with a tool call is kept as such a detail too. */
+/**
+ * Reasoning details on their way back to the vendor that issued them.
+ * What a vendor wants back with a tool call is kept as such a detail too.
+ */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -8,7 +11,8 @@ import { JoinedDetail } from '../../../core/wire/opaque.ts';
 
 /**
  * The details of a message that a provider issued, each whole and as it was sent.
- * wire: in a stream a thought comes in pieces of one index, its signature in the last. Sent back in pieces, it is a 400 "Invalid `signature` in `thinking` block" (agno-agi/agno#8794, 2026-07)
+ * wire: in a stream a thought comes in pieces of one index, its signature in the last. Sent back
+ * in pieces, it is a 400 "Invalid `signature` in `thinking` block" (agno-agi/agno#8794, 2026-07)
  * @param provider the id of the provider entry
  */
 export function issuedDetails(message: Message, provider: string): readonly ReasoningDetail[] {
@@ -28,11 +32,17 @@ const besideCall = 'extra_content';
 
 /**
  * The extra field that the provider sent beside a tool call, as a detail.
- * wire: Gemini has the state of its thinking there, as `google.thought_signature` or `vertex.thought_signature`. Without it the next turn is
- * a 400 "Function call is missing a thought_signature" (earendil-works/pi#3234, 2026-04, and #7745, 2026-08)
+ * wire: Gemini has the state of its thinking there, as `google.thought_signature` or `vertex.thought_signature`. Without it
+ * the next turn is a 400 "Function call is missing a thought_signature" (earendil-works/pi#3234, 2026-04, and #7745, 2026-08)
  */
-export const detailBeside = (call: string, extra: Fields, { provider, mapping }: Target): ReasoningDetail =>
-  ({ type: 'reasoning.encrypted', provider: provider.account, model: mapping.externalId, format: besideCall, id: call, data: JSON.stringify(extra) });
+export const detailBeside = (call: string, extra: Fields, { provider, mapping }: Target): ReasoningDetail => ({
+  type: 'reasoning.encrypted',
+  provider: provider.account,
+  model: mapping.externalId,
+  format: besideCall,
+  id: call,
+  data: JSON.stringify(extra),
+});
 
 /** The extra fields that this provider sent beside the tool calls of a message, by the id of the call. */
 export function extrasOf(message: Message, provider: string): ReadonlyMap<string, object> {
@@ -49,7 +59,10 @@ export function extrasOf(message: Message, provider: string): ReadonlyMap<string
 const isPiece = (before: ReasoningDetail | null, { index, id }: ReasoningDetail): boolean =>
   before !== null && typeof index === 'number' && index === before.index && (id ?? before.id) === (before.id ?? id);
 
-/** The detail as the provider sent it, without the names that the gateway added. safety: with any other change its signature would be invalid. */
+/**
+ * The detail as the provider sent it, without the names that the gateway added.
+ * safety: with any other change its signature would be invalid.
+ */
 function asIssued(detail: ReasoningDetail): ReasoningDetail {
   const { provider: _, model: __, after: ___, ...issued } = detail;
   return issued;

@@ -7,10 +7,14 @@ export const saying = (word: string, fields: Fields): Said => ({ word, fields })
 
 /** The field `thinking` as a switch, with `reasoning_effort` if the model knows degrees. */
 export const thinking = (word: string, inner: Fields = {}, effort?: string): Said =>
-  saying(word, { thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner }, ...(effort !== undefined && { reasoning_effort: effort }) });
+  saying(word, {
+    thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner },
+    ...(effort !== undefined && { reasoning_effort: effort }),
+  });
 
 /** The switch for `none`, and for the efforts from minimal to xhigh the switch with the given `reasoning_effort`. */
-export const thinkingDegrees = (inner: Fields, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
+export const thinkingDegrees = (inner: Fields, ...words: readonly string[]): Efforts =>
+  saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
 
 export const everyDegree = (none: Said | null, on: Said): Efforts => saidAs(none, on, on, on, on, on);
 

@@ -8,7 +8,10 @@ import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from '../families/query.ts';
 import type { Vendor } from './habits.ts';
 
-/** wire: OpenAI takes 2,048, and writes 3,072 numbers for each of them, 22 bytes for a number: 138 MB. An eighth of them is half of `server.limits.upstream_body`. */
+/**
+ * wire: OpenAI takes 2,048, and writes 3,072 numbers for each of them, 22 bytes for
+ * a number: 138 MB. An eighth of them is half of `server.limits.upstream_body`.
+ */
 const mostInputs = 256;
 
 export const embedderOf = (vendor: Vendor, target: Target): Embedder => ({
@@ -18,19 +21,27 @@ export const embedderOf = (vendor: Vendor, target: Target): Embedder => ({
     const refused = [...(vendor.drops ?? []), ...(vendor.embeddings?.drops ?? [])];
     const body: Record<string, unknown> = { model: target.mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs };
     if (dimensions !== null) body[dimensionsFieldOf(vendor)] = dimensions;
-    // cost: OpenAI writes each number on a line of its own: four times the bytes of base64, and 30 times the time to read them. A caller who wants numbers gets them as OpenAI writes them
+    // cost: OpenAI writes each number on a line of its own: four times the bytes of base64, and
+    // 30 times the time to read them. A caller who wants numbers gets them as OpenAI writes them
     if (format === 'base64' && vendor.embeddings?.hasBase64 === true) body['encoding_format'] = format;
     for (const [field, value] of Object.entries({ ...(user !== null && { user }), ...rest })) {
       if (isClientSetting(field) || refused.includes(field)) adjustments.dropField(field, value);
       else body[field] = value;
     }
-    return { path: `/embeddings${queryOf(vendor.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
+    return {
+      path: `/embeddings${queryOf(vendor.query, target.provider)}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      adjustments: adjustments.list,
+    };
   },
   decode({ body }) {
     if (!isFields(body)) throw noVectors();
     if (isError(body)) throw decodeAnswerError(body, target);
     // wire: the order is not promised, each entry has the number of its input
-    const entries = listOf(body['data']).map(fieldsOf).toSorted((a, b) => Number(a['index'] ?? 0) - Number(b['index'] ?? 0));
+    const entries = listOf(body['data'])
+      .map(fieldsOf)
+      .toSorted((a, b) => Number(a['index'] ?? 0) - Number(b['index'] ?? 0));
     const { prompt_tokens: tokens, total_tokens: all } = fieldsOf(body['usage']);
     return { vectors: entries.map(({ embedding }) => vectorOf(embedding)), tokens: countOf(tokens) ?? countOf(all) };
   },

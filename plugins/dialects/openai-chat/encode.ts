@@ -48,7 +48,12 @@ class Draft {
     this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
     this.#target = target;
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
-    this.#reasoning = target.reasoning.isAutomatic === true && target.reasoning.effort !== 'none' && this.#habits.spares.some((parameter) => isSent(parameter, this.#request)) ? unsetReasoning : target.reasoning;
+    this.#reasoning =
+      target.reasoning.isAutomatic === true &&
+      target.reasoning.effort !== 'none' &&
+      this.#habits.spares.some((parameter) => isSent(parameter, this.#request))
+        ? unsetReasoning
+        : target.reasoning;
   }
 
   body(): Fields {
@@ -72,10 +77,19 @@ class Draft {
     return body;
   }
 
-  /** Any object is what plain JSON asks for, so nothing is changed for the caller. Throws `unsupported_value` for a schema where the vendor takes none. */
+  /**
+   * Any object is what plain JSON asks for, so nothing is changed for the
+   * caller. Throws `unsupported_value` for a schema where the vendor takes none.
+   */
   #format(format: ResponseFormat): ResponseFormat {
     const { takesNoSchemas, takesSchemasOnly } = this.#vendor;
-    if (takesNoSchemas === true && format.type === 'json_schema') throw new GatewayError('unsupported_value', 'This provider gives no answer by a JSON Schema. Ask for "json_object", and say in the prompt what the JSON has.', { param: 'response_format' });
+    if (takesNoSchemas === true && format.type === 'json_schema') {
+      throw new GatewayError(
+        'unsupported_value',
+        'This provider gives no answer by a JSON Schema. Ask for "json_object", and say in the prompt what the JSON has.',
+        { param: 'response_format' },
+      );
+    }
     if (takesSchemasOnly !== true || format.type !== 'json_object') return format;
     return { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
   }
@@ -83,8 +97,9 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (isClientSetting(field) || this.#breakpoints.includes(field) || this.#habits.drops.includes(field)) this.adjustments.dropField(field, value);
-      else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
+      if (isClientSetting(field) || this.#breakpoints.includes(field) || this.#habits.drops.includes(field)) {
+        this.adjustments.dropField(field, value);
+      } else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }
     return sent;
@@ -121,14 +136,26 @@ class Draft {
 
   #setTools(body: Record<string, unknown>): void {
     const { tools, toolChoice, parallelToolCalls } = this.#request;
-    // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
+    // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters
+    // without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
-    if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
+    if (hasTools) {
+      this.#set(
+        body,
+        'tools',
+        withPlainSchemas(
+          tools.map((tool) => this.#withoutBreakpoint(tool)),
+          this.#vendor,
+        ),
+      );
+    }
     if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
     if (this.#mustChoose() && (this.#habits.efforts.none === null || this.#isAskedToThink)) {
       body['tool_choice'] = 'auto';
       this.adjustments.add('tool_choice', 'relaxed to auto');
-    } else if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+    } else if (hasTools || isForced(toolChoice)) {
+      this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+    }
   }
 
   /** The request with a choice among its tools that the vendor takes. */
@@ -147,7 +174,9 @@ class Draft {
     if (forcesTools === 'never' && toolChoice === 'none') return { ...request, tools: null, toolChoice: null };
     if (forcesTools === undefined || (forcesTools === 'by-name' && toolChoice !== 'required')) return request;
     const [only, ...others] = tools ?? [];
-    if (forcesTools === 'by-name' && only?.function !== undefined && others.length === 0) return { ...request, toolChoice: { type: 'function', function: { name: only.function.name } } };
+    if (forcesTools === 'by-name' && only?.function !== undefined && others.length === 0) {
+      return { ...request, toolChoice: { type: 'function', function: { name: only.function.name } } };
+    }
     this.adjustments.add('tool_choice', 'relaxed to auto');
     return { ...request, toolChoice: 'auto' };
   }
@@ -155,7 +184,8 @@ class Draft {
   /** wire: callers set cache breakpoints on a tool, or on its function. */
   #withoutBreakpoint(tool: Tool): Tool {
     const outer = without(tool, this.#breakpoints, (field) => this.adjustments.add(`tools.${field}`, 'dropped'));
-    const inner = outer.function && without(outer.function, this.#breakpoints, (field) => this.adjustments.add(`tools.function.${field}`, 'dropped'));
+    const inner =
+      outer.function && without(outer.function, this.#breakpoints, (field) => this.adjustments.add(`tools.function.${field}`, 'dropped'));
     return inner === undefined || inner === outer.function ? outer : { ...outer, function: inner };
   }
 
@@ -198,7 +228,8 @@ class Draft {
 }
 
 /** wire: `allowed_tools` with the mode `auto` forces none, as `auto` does (OpenAI: Function calling, Tool choice). */
-const isForced = (choice: ToolChoice | null): boolean => choice === 'required' || (typeof choice === 'object' && choice !== null && fieldsOf(choice['allowed_tools'])['mode'] !== 'auto');
+const isForced = (choice: ToolChoice | null): boolean =>
+  choice === 'required' || (typeof choice === 'object' && choice !== null && fieldsOf(choice['allowed_tools'])['mode'] !== 'auto');
 
 /** Whether the caller set a parameter. A temperature and a top_p of 1 change nothing. */
 function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolChoice, responseFormat, rest }: ChatRequest): boolean {
@@ -210,7 +241,9 @@ function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolCh
   return (rest[parameter] ?? null) !== null;
 }
 
-/** Adds fields to the body. Objects of one name are joined, so that the caller's `chat_template_kwargs` stay beside the gateway's switch. */
+/**
+ * Adds fields to the body. Objects of one name are joined, so that the caller's `chat_template_kwargs` stay beside the gateway's switch.
+ */
 function merge(body: Record<string, unknown>, fields: Fields): void {
   for (const [field, value] of Object.entries(fields)) {
     const before = body[field];
@@ -218,7 +251,10 @@ function merge(body: Record<string, unknown>, fields: Fields): void {
   }
 }
 
-/** wire: `logprobs` is the number of alternatives at Fireworks (Fireworks: Chat completions); at OpenAI it is a switch, and `top_logprobs` is the number. */
+/**
+ * wire: `logprobs` is the number of alternatives at Fireworks (Fireworks: Chat
+ * completions); at OpenAI it is a switch, and `top_logprobs` is the number.
+ */
 function countLogprobs(body: Record<string, unknown>): void {
   const { logprobs, top_logprobs: alternatives } = body;
   delete body['top_logprobs'];

@@ -18,9 +18,13 @@ export function decodeError(error: WireError, target: Target, { limitCode }: Pic
 }
 
 /** Whether an answer is an error, which some servers send with status 200. */
-export const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error' || (codeOfMinimax(value) !== null && listOf(value['choices']).length === 0);
+export const isError = (value: Fields): boolean =>
+  Boolean(value['error']) || value['object'] === 'error' || (codeOfMinimax(value) !== null && listOf(value['choices']).length === 0);
 
-/** wire: MiniMax may give a failure with status 200, without choices, and a code of its own in `base_resp`, which is 0 in a good answer (MiniMax: Error codes; CherryHQ/cherry-studio#11287, 2026-09). */
+/**
+ * wire: MiniMax may give a failure with status 200, without choices, and a code of its own in
+ * `base_resp`, which is 0 in a good answer (MiniMax: Error codes; CherryHQ/cherry-studio#11287, 2026-09).
+ */
 function codeOfMinimax(value: Fields): number | null {
   const code = fieldsOf(value['base_resp'])['status_code'];
   return typeof code === 'number' && code !== 0 ? code : null;
@@ -28,13 +32,34 @@ function codeOfMinimax(value: Fields): number | null {
 
 /** The statuses for the codes of MiniMax; for all others 500. */
 const minimaxStatuses: ReadonlyMap<number, number> = new Map([
-  [1001, 408], [1002, 429], [1004, 401], [1008, 402], [1026, 400], [1027, 400], [1039, 429], [1041, 429], [1042, 400], [2013, 400], [2045, 429], [2049, 401], [2056, 429],
+  [1001, 408],
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1027, 400],
+  [1039, 429],
+  [1041, 429],
+  [1042, 400],
+  [2013, 400],
+  [2045, 429],
+  [2049, 401],
+  [2056, 429],
 ]);
 
-const minimaxComplaint = (code: number, body: Fields): StatedComplaint =>
-  ({ message: textOf(fieldsOf(body['base_resp'])['status_msg']), type: null, param: null, code: String(code), status: minimaxStatuses.get(code) ?? 500, isModerated: code === 1026 || code === 1027 });
+const minimaxComplaint = (code: number, body: Fields): StatedComplaint => ({
+  message: textOf(fieldsOf(body['base_resp'])['status_msg']),
+  type: null,
+  param: null,
+  code: String(code),
+  status: minimaxStatuses.get(code) ?? 500,
+  isModerated: code === 1026 || code === 1027,
+});
 
-/** Decodes an error inside an answer that began with status 200. The status that it would have had comes from a number in its body, or else from its type and code. */
+/**
+ * Decodes an error inside an answer that began with status 200. The status that it
+ * would have had comes from a number in its body, or else from its type and code.
+ */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
   const status = complaint.status ?? statusOfWords(`${complaint.type ?? ''} ${complaint.code ?? ''}`);
@@ -44,9 +69,13 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
 /** safety: an error body may be nested without end, and a recursion as deep would overflow the stack. */
 const deepest = 4;
 
-/** Reads an `error` object or string, `detail` of FastAPI, the nested message of Mistral, `fault` of Fireworks, or plain text. HTML gives no message. */
+/**
+ * Reads an `error` object or string, `detail` of FastAPI, the nested message
+ * of Mistral, `fault` of Fireworks, or plain text. HTML gives no message.
+ */
 function readComplaint(body: unknown, depth = 0): StatedComplaint {
-  const whole = Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
+  const whole =
+    Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
   const outer = fieldsOf(whole);
   const minimaxCode = codeOfMinimax(outer);
   if (minimaxCode !== null && !outer['error']) return minimaxComplaint(minimaxCode, outer);
@@ -61,7 +90,8 @@ function readComplaint(body: unknown, depth = 0): StatedComplaint {
     message: own !== null && causeText !== null ? `${own}: ${causeText}` : (own ?? causeText),
     type: textOf(error['type']) ?? cause?.type ?? null,
     param: textOf(error['param']) ?? cause?.param ?? locationOf(outer['detail']),
-    // wire: `code` of OpenRouter is the HTTP status as a number; the code of the provider behind it is in `metadata.raw` (OpenRouter: Errors)
+    // wire: `code` of OpenRouter is the HTTP status as a number; the code
+    // of the provider behind it is in `metadata.raw` (OpenRouter: Errors)
     code: (typeof error['code'] === 'number' ? cause?.code : null) ?? code ?? cause?.code ?? null,
     status: statusOf(error['status_code']) ?? statusOf(error['code']) ?? statusOf(error['status']),
     isModerated: Array.isArray(metadata['reasons']) || metadata['flagged_input'] !== undefined,
@@ -89,9 +119,17 @@ const messageFields = ['message', 'Message', 'msg', 'detail', 'error', 'errors',
 
 function messageOf(value: unknown, depth = 0): string | null {
   if (depth > deepest) return null;
-  // wire: messages of DashScope begin with the status, as in "<400> InternalError.Algo.InvalidParameter: ..." (QwenLM/Qwen-Agent#941, 2026-08)
+  // wire: messages of DashScope begin with the status, as in "<400>
+  // InternalError.Algo.InvalidParameter: ..." (QwenLM/Qwen-Agent#941, 2026-08)
   if (typeof value === 'string') return value.trim() === '' || /^\s*<(?!\d+>)/.test(value) ? null : value.trim();
-  if (Array.isArray(value)) return textOf((value as unknown[]).map((part) => messageOf(part, depth + 1)).filter((message) => message !== null).join('; '));
+  if (Array.isArray(value)) {
+    return textOf(
+      (value as unknown[])
+        .map((part) => messageOf(part, depth + 1))
+        .filter((message) => message !== null)
+        .join('; '),
+    );
+  }
   if (!isFields(value)) return null;
   for (const field of messageFields) {
     const message = messageOf(value[field], depth + 1);
@@ -102,10 +140,14 @@ function messageOf(value: unknown, depth = 0): string | null {
   return null;
 }
 
-/** The path of a parameter. wire: `loc` of FastAPI begins with the part of the request: `["body", "temperature"]` (FastAPI: Handling errors). */
+/**
+ * The path of a parameter.
+ * wire: `loc` of FastAPI begins with the part of the request: `["body", "temperature"]` (FastAPI: Handling errors).
+ */
 function pathOf(location: unknown): string | null {
   if (!Array.isArray(location)) return null;
   return textOf((location as unknown[]).filter((part, at) => !(at === 0 && part === 'body')).join('.'));
 }
 
-const locationOf = (detail: unknown): string | null => (Array.isArray(detail) && isFields((detail as unknown[])[0]) ? pathOf(((detail as Fields[])[0] as Fields)['loc']) : null);
+const locationOf = (detail: unknown): string | null =>
+  Array.isArray(detail) && isFields((detail as unknown[])[0]) ? pathOf(((detail as Fields[])[0] as Fields)['loc']) : null;

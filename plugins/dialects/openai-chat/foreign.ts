@@ -2,8 +2,14 @@
 import type { ChatRequest, ContentPart, Message, Tool } from '../../../core/chat.ts';
 import type { Vendor } from './habits.ts';
 
-/** A request that came through another door, in the form that the vendor takes. `dropped` is called with each parameter that is left out. */
-export function withoutForeign(request: ChatRequest, { takesCacheControl = false, takesTopK = false }: Vendor, dropped: (parameter: string) => void): ChatRequest {
+/**
+ * A request that came through another door, in the form that the vendor takes. `dropped` is called with each parameter that is left out.
+ */
+export function withoutForeign(
+  request: ChatRequest,
+  { takesCacheControl = false, takesTopK = false }: Vendor,
+  dropped: (parameter: string) => void,
+): ChatRequest {
   if (request.form === undefined) return request;
   const refused = new Set(takesCacheControl ? ['is_error'] : ['is_error', 'cache_control']);
   const plain = <Item extends object>(item: Item, where: string): Item => {
@@ -13,17 +19,27 @@ export function withoutForeign(request: ChatRequest, { takesCacheControl = false
   };
   const messages = withShownImages(request.messages).map((message) => ({
     ...plain(message, 'messages'),
-    ...(Array.isArray(message.content) && { content: (message.content as readonly ContentPart[]).map((part) => plain(part, 'messages.content')) }),
+    ...(Array.isArray(message.content) && {
+      content: (message.content as readonly ContentPart[]).map((part) => plain(part, 'messages.content')),
+    }),
     ...(message.tool_calls !== undefined && { tool_calls: message.tool_calls.map((call) => plain(call, 'messages.tool_calls')) }),
   }));
   const { top_k: topK, ...others } = request.rest;
   if (topK !== undefined && !takesTopK) dropped('top_k');
-  return { ...request, messages, tools: request.tools?.map((tool): Tool => plain(tool, 'tools')) ?? null, rest: takesTopK ? request.rest : others };
+  return {
+    ...request,
+    messages,
+    tools: request.tools?.map((tool): Tool => plain(tool, 'tools')) ?? null,
+    rest: takesTopK ? request.rest : others,
+  };
 }
 
 const isText = ({ type }: ContentPart): boolean => type === 'text';
 
-/** wire: a tool message takes text only (OpenAI: Chat completions, error text of `image_url`). What else a tool gave goes into a user message after the results. */
+/**
+ * wire: a tool message takes text only (OpenAI: Chat completions, error text of
+ * `image_url`). What else a tool gave goes into a user message after the results.
+ */
 function withShownImages(messages: readonly Message[]): readonly Message[] {
   if (!messages.some(isPictured)) return messages;
   const shown: Message[] = [];
@@ -45,4 +61,5 @@ function withShownImages(messages: readonly Message[]): readonly Message[] {
   return parts.length === 0 ? shown : [...shown, { role: 'user', content: parts }];
 }
 
-const isPictured = ({ role, content }: Message): boolean => role === 'tool' && Array.isArray(content) && !(content as readonly ContentPart[]).every(isText);
+const isPictured = ({ role, content }: Message): boolean =>
+  role === 'tool' && Array.isArray(content) && !(content as readonly ContentPart[]).every(isText);

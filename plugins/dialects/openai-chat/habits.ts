@@ -1,11 +1,17 @@
-/** How vendors of the chat completions API differ, as data. `presets.ts` has a row for each vendor; `encode.ts` and `decode.ts` read the rows. */
+/**
+ * How vendors of the chat completions API differ, as data. `presets.ts`
+ * has a row for each vendor; `encode.ts` and `decode.ts` read the rows.
+ */
 import type { Effort } from '../../../core/chat.ts';
 import type { Identity, Target } from '../../../core/wire/dialect.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { thinksAlways } from '../families/thinkers.ts';
 import type { UsageHabits } from './usage.ts';
 
-/** How an effort is sent to a vendor. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
+/**
+ * How an effort is sent to a vendor. `word` is for the adjustment, and is
+ * the caller's own word if nothing changes; `fields` go into the body.
+ */
 export interface Said {
   readonly word: string;
   readonly fields: Fields;
@@ -21,7 +27,10 @@ export interface Budget {
   readonly least?: number;
 }
 
-/** The field in which earlier reasoning is sent back. `blank` is sent for an answer that had none, `blankWithCalls` only where that answer calls tools. */
+/**
+ * The field in which earlier reasoning is sent back. `blank` is sent for an
+ * answer that had none, `blankWithCalls` only where that answer calls tools.
+ */
 export interface Replay {
   readonly field: 'reasoning' | 'reasoning_content' | 'reasoning_details';
   readonly blank?: string;
@@ -32,7 +41,10 @@ export interface Replay {
 export interface Habits {
   /** The name of the parameter that limits the answer. */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens';
-  /** The role of system and developer messages. `leading-developer` and `leading-user` change only those before the first turn. `first`: there is one system message, at the beginning, and later ones are the user's. */
+  /**
+   * The role of system and developer messages. `leading-developer` and `leading-user` change only those before
+   * the first turn. `first`: there is one system message, at the beginning, and later ones are the user's.
+   */
   readonly instructions: 'system' | 'as-sent' | 'leading-developer' | 'leading-user' | 'first';
   readonly efforts: Efforts;
   /** Null: it takes no budget. */
@@ -45,9 +57,15 @@ export interface Habits {
   readonly takesUnthinking: readonly string[];
   /** True if its effort is `none` where the request has none. */
   readonly restsUnasked?: true;
-  /** Parameters that it refuses, changes or uses up while it thinks. Where the caller sent one of them, an effort that the gateway chose is left out. `tool_choice` counts where it forces a tool. */
+  /**
+   * Parameters that it refuses, changes or uses up while it thinks. Where the caller sent one of
+   * them, an effort that the gateway chose is left out. `tool_choice` counts where it forces a tool.
+   */
   readonly spares: readonly string[];
-  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that the caller did not ask for. Where the caller asked for thinking, or thinking cannot be turned off, the tool is not forced. */
+  /**
+   * True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking
+   * that the caller did not ask for. Where the caller asked for thinking, or thinking cannot be turned off, the tool is not forced.
+   */
   readonly stopsForTool?: true;
   /** True if `tool_choice` is a word only: no tool can be forced by its name. */
   readonly namesNoTool?: true;
@@ -88,7 +106,10 @@ export interface Vendor extends Partial<Habits> {
   readonly renames?: Readonly<Record<string, string>>;
   /** Its word for `tool_choice: required`. */
   readonly requiredWord?: string;
-  /** The highest token limit that it takes for an answer without streaming. With a higher limit the gateway asks it for a stream, and the caller still gets a plain answer. */
+  /**
+   * The highest token limit that it takes for an answer without streaming. With a higher
+   * limit the gateway asks it for a stream, and the caller still gets a plain answer.
+   */
   readonly longestPlain?: number;
   /** The highest temperature that it takes, where that is less than 2. */
   readonly hottest?: number;
@@ -120,9 +141,20 @@ export interface Vendor extends Partial<Habits> {
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
-  /** How the vendor takes embeddings: the most texts of one call, the vendor's name for `dimensions` (null: it takes none), what it refuses besides `drops`, and whether it gives vectors as base64 too. */
-  readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[]; readonly hasBase64?: boolean };
-  /** How a tool can be forced, where `tool_choice` has not all its forms: by its name, but not by `required`; or never, because every choice but `auto` is refused. */
+  /**
+   * How the vendor takes embeddings: the most texts of one call, the vendor's name for `dimensions`
+   * (null: it takes none), what it refuses besides `drops`, and whether it gives vectors as base64 too.
+   */
+  readonly embeddings?: {
+    readonly most?: number;
+    readonly dimensions?: string | null;
+    readonly drops?: readonly string[];
+    readonly hasBase64?: boolean;
+  };
+  /**
+   * How a tool can be forced, where `tool_choice` has not all its forms: by its name,
+   * but not by `required`; or never, because every choice but `auto` is refused.
+   */
   readonly forcesTools?: 'by-name' | 'never';
   /** True if it knows a choice among some of the tools (`allowed_tools`). Elsewhere the others are left out. */
   readonly knowsAllowedTools?: boolean;
@@ -137,7 +169,14 @@ const word = (effort: string): Said => ({ word: effort, fields: { reasoning_effo
 /** Efforts as `reasoning_effort`, in the order none, minimal, low, medium, high, xhigh. */
 export function saidAs(...words: readonly (string | Said | null)[]): Efforts {
   const [none, minimal, low, medium, high, xhigh] = words.map((said) => (typeof said === 'string' ? word(said) : (said ?? null)));
-  return { none: none ?? null, minimal: minimal ?? null, low: low ?? null, medium: medium ?? null, high: high ?? null, xhigh: xhigh ?? null };
+  return {
+    none: none ?? null,
+    minimal: minimal ?? null,
+    low: low ?? null,
+    medium: medium ?? null,
+    high: high ?? null,
+    xhigh: xhigh ?? null,
+  };
 }
 
 /** The values where a row has none: a server that speaks the API as it was before reasoning models. */
@@ -158,7 +197,10 @@ const standard: Habits = {
 // cost: the habits of a mapping never change, and finding them tries the pattern of each family
 const known = new WeakMap<Vendor, WeakMap<Target['mapping'], Habits>>();
 
-/** The habits for one target. A value of its family counts before a value of the vendor, and that before the standard. The `drops` of the vendor and of the family are added up. */
+/**
+ * The habits for one target. A value of its family counts before a value of the vendor,
+ * and that before the standard. The `drops` of the vendor and of the family are added up.
+ */
 export function habitsOf(vendor: Vendor, target: Target): Habits {
   const found = known.get(vendor)?.get(target.mapping);
   if (found !== undefined) return found;

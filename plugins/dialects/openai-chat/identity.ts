@@ -1,4 +1,8 @@
-/** The identity of this machine at Microsoft Entra ID: a service principal in the environment, workload identity, managed identity, a person's sign-in. wire: Azure Identity: DefaultAzureCredential. */
+/**
+ * The identity of this machine at Microsoft Entra ID: a service principal in
+ * the environment, workload identity, managed identity, a person's sign-in.
+ * wire: Azure Identity: DefaultAzureCredential.
+ */
 import type { Identity } from '../../../core/wire/dialect.ts';
 
 // wire: the scope of Azure OpenAI and of Foundry models (Azure OpenAI: Managed identity)
@@ -8,9 +12,12 @@ export const entra: Identity = {
   package: '@azure/identity',
   async fetch() {
     const { DefaultAzureCredential } = await import('@azure/identity');
-    // wire: whoever sets AZURE_AUTHORITY_HOST names a cloud of their own, about which the public cloud cannot be asked (Azure Identity: AuthorityValidationOptions)
+    // wire: whoever sets AZURE_AUTHORITY_HOST names a cloud of their own, about which
+    // the public cloud cannot be asked (Azure Identity: AuthorityValidationOptions)
     const isOwnCloud = (process.env['AZURE_AUTHORITY_HOST'] ?? '') !== '';
-    const { token, expiresOnTimestamp } = await new DefaultAzureCredential(isOwnCloud ? { disableInstanceDiscovery: true } : {}).getToken(scope);
+    const { token, expiresOnTimestamp } = await new DefaultAzureCredential(isOwnCloud ? { disableInstanceDiscovery: true } : {}).getToken(
+      scope,
+    );
     return { settings: { api_key: token }, expiresAt: expiresOnTimestamp };
   },
 };

@@ -28,7 +28,13 @@ export function encodeMessages(given: readonly Message[], ways: MessageWays): re
   if (ordered !== given) ways.changed('messages', 'results of tools put behind their calls');
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
-  const encoded = messages.map((message, at) => encodeMessage(ways.vendor.takesRefusal === true ? message : withSaidRefusal(message), roleOf(message.role, at < leading, ways.habits), ways));
+  const encoded = messages.map((message, at) =>
+    encodeMessage(
+      ways.vendor.takesRefusal === true ? message : withSaidRefusal(message),
+      roleOf(message.role, at < leading, ways.habits),
+      ways,
+    ),
+  );
   if (ways.habits.answersResults === true) return withAnsweredResults(encoded, ways);
   return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
 }
@@ -56,7 +62,10 @@ function withFirstInstructions(messages: readonly Message[], { changed }: Messag
   return [...(first === undefined ? [] : [joined([first, ...more])]), ...turns.map((turn) => joined(turn.messages))];
 }
 
-/** wire: "user or tool message(s) should alternate with assistant message(s)" is a 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265). */
+/**
+ * wire: "user or tool message(s) should alternate with assistant message(s)" is a
+ * 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265).
+ */
 function withTurns(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
   // cost: a turn grows in place; copying it for each message would take quadratic time in a conversation of one role
   const turns: [Message, ...Message[]][] = [];
@@ -78,9 +87,13 @@ function joined(turn: readonly [Message, ...Message[]]): Message {
   return { ...turn[0], content: said.length === 0 ? turn[0].content : content, ...(calls.length > 0 && { tool_calls: calls }) };
 }
 
-const partsOf = (content: Message['content']): readonly ContentPart[] => (typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []));
+const partsOf = (content: Message['content']): readonly ContentPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
 
-/** wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021, 2026-04), and Claude Code writes so (BerriAI/litellm#17761, 2025-12). */
+/**
+ * wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021,
+ * 2026-04), and Claude Code writes so (BerriAI/litellm#17761, 2025-12).
+ */
 function withAnsweredResults(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
   return messages.flatMap((message, at) => {
     if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
@@ -89,14 +102,19 @@ function withAnsweredResults(messages: readonly Message[], { changed }: MessageW
   });
 }
 
-/** Sends a refusal as text, because it is what the assistant said. wire: fields and parts that a server does not know may be refused (Mistral: error text "Extra inputs are not permitted"). */
+/**
+ * Sends a refusal as text, because it is what the assistant said.
+ * wire: fields and parts that a server does not know may be refused (Mistral: error text "Extra inputs are not permitted").
+ */
 function withSaidRefusal(message: Message): Message {
   if (message.role !== 'assistant') return message;
   const { content } = message;
   const isPart = Array.isArray(content) && content.some(({ type }) => type === 'refusal');
   if (typeof message['refusal'] !== 'string' && !isPart) return message;
   const { refusal, ...others } = message;
-  const said = [...partsOf(content), { type: 'refusal', refusal }].map((part): ContentPart => (part.type === 'refusal' ? { type: 'text', text: textOf(part['refusal']) ?? '' } : part)).filter(({ type, text }) => type !== 'text' || text !== '');
+  const said = [...partsOf(content), { type: 'refusal', refusal }]
+    .map((part): ContentPart => (part.type === 'refusal' ? { type: 'text', text: textOf(part['refusal']) ?? '' } : part))
+    .filter(({ type, text }) => type !== 'text' || text !== '');
   const isText = said.every(({ type, ...more }) => type === 'text' && Object.keys(more).length === 1);
   return { ...others, role: message.role, content: isText ? said.map(({ text }) => text).join('\n') : said };
 }
@@ -124,7 +142,9 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
   const { vendor } = ways;
   const encoded: Record<string, unknown> = { ...message, role };
   // wire: an empty list is a 400 `empty_array` (OpenAI: error text "empty array"); tools that say nothing give one
-  if (Array.isArray(message.content)) encoded['content'] = message.content.length === 0 ? '' : contentOf(message.content as readonly ContentPart[], role, ways);
+  if (Array.isArray(message.content)) {
+    encoded['content'] = message.content.length === 0 ? '' : contentOf(message.content as readonly ContentPart[], role, ways);
+  }
   for (const field of vendor.messageDrops ?? []) {
     if (!(field in encoded)) continue;
     delete encoded[field];
@@ -142,7 +162,9 @@ function callsOf(message: Message, calls: readonly ToolCall[], { vendor, provide
   return calls.map((call) => {
     const extra = extras.get(call.id);
     const whole = withArguments(call);
-    return without(extra === undefined ? whole : { ...whole, extra_content: extra }, vendor.messageDrops, (field) => dropped(`messages.tool_calls.${field}`));
+    return without(extra === undefined ? whole : { ...whole, extra_content: extra }, vendor.messageDrops, (field) =>
+      dropped(`messages.tool_calls.${field}`),
+    );
   });
 }
 
@@ -162,7 +184,8 @@ export function without<Item extends object>(item: Item, refused: readonly strin
 }
 
 /** wire: models give a call without arguments as "", which servers that parse the history refuse (mlflow/mlflow#18248, 2025-10). */
-const withArguments = (call: ToolCall): ToolCall => (call.function?.arguments.trim() === '' ? { ...call, function: { ...call.function, arguments: '{}' } } : call);
+const withArguments = (call: ToolCall): ToolCall =>
+  call.function?.arguments.trim() === '' ? { ...call, function: { ...call.function, arguments: '{}' } } : call;
 
 /** Removes the fields of answers, and adds the one field in which this vendor takes earlier reasoning. */
 function withAnswerFields(encoded: Record<string, unknown>, message: Message, { vendor, habits, provider }: MessageWays): void {
@@ -170,7 +193,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   const files = vendor.takesReadFiles === true ? listOf(message['annotations']).filter((one) => fieldsOf(one)['type'] === 'file') : [];
   if (files.length > 0) encoded['annotations'] = files;
   if (message['refusal'] === null) delete encoded['refusal'];
-  // wire: without content there must be something else (OpenAI: error text "expected a string, got null"). An answer that the limit cut while it thought says nothing
+  // wire: without content there must be something else (OpenAI: error text "expected
+  // a string, got null"). An answer that the limit cut while it thought says nothing
   if (saysNothing(encoded)) encoded['content'] = '';
   const { replay } = habits;
   if (replay === null) return;
@@ -184,7 +208,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   if (reasoning !== undefined) encoded[replay.field] = reasoning;
 }
 
-const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal, audio }: Record<string, unknown>): boolean => [content, calls, call, refusal, audio].every((said) => said === null || said === undefined);
+const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal, audio }: Record<string, unknown>): boolean =>
+  [content, calls, call, refusal, audio].every((said) => said === null || said === undefined);
 
 function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => string): void {
   const { tool_calls: calls, tool_call_id: id } = encoded as unknown as Message;

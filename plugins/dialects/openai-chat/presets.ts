@@ -15,7 +15,12 @@ const grok = (model: string): Efforts => {
   return saidAs(none, minimal, low, medium, high, xhigh);
 };
 
-const thinker = ({ refuses, ...family }: OpenaiFamily): Family => ({ ...family, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: refuses });
+const thinker = ({ refuses, ...family }: OpenaiFamily): Family => ({
+  ...family,
+  instructions: 'leading-developer',
+  maxTokens: 'max_completion_tokens',
+  drops: refuses,
+});
 
 const { oSeries, resting, sinceGpt51, gpt5, searchPreview } = openaiModels;
 
@@ -25,7 +30,12 @@ const { oSeries, resting, sinceGpt51, gpt5, searchPreview } = openaiModels;
  * `stop` as well, but it is not dropped: without it the answer would run past the stop and be wrong, so the caller gets the refusal.
  */
 const openaiFamilies: readonly Family[] = [
-  { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...oSeries.refuses, 'parallel_tool_calls'] },
+  {
+    match: /^o1-(?:mini|preview)/,
+    instructions: 'leading-user',
+    maxTokens: 'max_completion_tokens',
+    drops: [...oSeries.refuses, 'parallel_tool_calls'],
+  },
   { ...thinker(oSeries), drops: [...oSeries.refuses, 'parallel_tool_calls'] },
   thinker(resting),
   thinker(sinceGpt51),
@@ -35,8 +45,10 @@ const openaiFamilies: readonly Family[] = [
 
 /**
  * Kimi from K2.5 on.
- * wire: these parameters have fixed values, and any other is a 400 (Moonshot: Model parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09).
- * wire: a call of the history without reasoning, or with "", is a 400, "thinking is enabled but reasoning_content is missing"; a space is not (theopenco/llmgateway#2093, 2026-04)
+ * wire: these parameters have fixed values, and any other is a 400 (Moonshot: Model
+ * parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09).
+ * wire: a call of the history without reasoning, or with "", is a 400, "thinking is enabled
+ * but reasoning_content is missing"; a space is not (theopenco/llmgateway#2093, 2026-04)
  */
 const kimi: Partial<Habits> = {
   drops: ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'],
@@ -49,7 +61,8 @@ export const vendors: readonly Vendor[] = [
     name: 'openai-chat',
     baseUrl: null,
     keyless: true,
-    // wire: Google's own endpoint of this API bills thinking, and counts it in the total alone: 9 + 3 = 105 (discuss.ai.google.dev, topic 127400, 2026-02)
+    // wire: Google's own endpoint of this API bills thinking, and counts it in
+    // the total alone: 9 + 3 = 105 (discuss.ai.google.dev, topic 127400, 2026-02)
     families: [{ match: /gemini/, usage: { reasoningUnnamed: true } }, mistralFamily, templateFamily],
   },
   {
@@ -82,15 +95,18 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'deepseek',
     baseUrl: 'https://api.deepseek.com',
-    // wire: to a schema 400 "This response_format type is unavailable now" (UKGovernmentBEIS/inspect_ai#4916, 2026-08; DeepSeek: JSON output)
+    // wire: to a schema 400 "This response_format type is unavailable now"
+    // (UKGovernmentBEIS/inspect_ai#4916, 2026-08; DeepSeek: JSON output)
     takesNoSchemas: true,
     efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
     replay: { field: 'reasoning_content' },
     families: [
-      // wire: the first R1 answers 400 to earlier reasoning_content (DeepSeek: Reasoning model); V4 in thinking mode needs it on every assistant message (DeepSeek: Thinking mode)
+      // wire: the first R1 answers 400 to earlier reasoning_content (DeepSeek: Reasoning model);
+      // V4 in thinking mode needs it on every assistant message (DeepSeek: Thinking mode)
       { match: /r1/, efforts: unsaid, replay: null },
       { match: /reasoner/, efforts: unsaid, replay: { field: 'reasoning_content', blank: '' } },
-      // wire: V4 thinks by default, and answers 400 "Thinking mode does not support this tool_choice" to a forced tool (deepseek-ai/DeepSeek-V3#1376, 2026-05); `deepseek-flash` is V4.1 Flash (DeepSeek: Models & pricing)
+      // wire: V4 thinks by default, and answers 400 "Thinking mode does not support this tool_choice" to a forced
+      // tool (deepseek-ai/DeepSeek-V3#1376, 2026-05); `deepseek-flash` is V4.1 Flash (DeepSeek: Models & pricing)
       { match: /v4|flash/, replay: { field: 'reasoning_content', blank: '' }, spares: ['tool_choice'], stopsForTool: true },
     ],
   },
@@ -98,7 +114,8 @@ export const vendors: readonly Vendor[] = [
     name: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     maxTokens: 'max_completion_tokens',
-    // wire: a parameter that it does not know is a 400 (prompt_cache_key: sipeed/picoclaw#1196, 2026-03; metadata: skye-harris/hass_local_openai_llm#59, 2026-04; verbosity: CherryHQ/cherry-studio#11435)
+    // wire: a parameter that it does not know is a 400 (prompt_cache_key: sipeed/picoclaw#1196, 2026-03;
+    // metadata: skye-harris/hass_local_openai_llm#59, 2026-04; verbosity: CherryHQ/cherry-studio#11435)
     drops: ['logit_bias', ...logOfTokens, 'n', 'metadata', 'prompt_cache_key', 'verbosity'],
     messageDrops: ['name', 'cache_control'],
     plainText: 'system',
@@ -125,7 +142,8 @@ export const vendors: readonly Vendor[] = [
     answersResults: true,
     // wire: the error text of a temperature of 1.6 (SillyTavern/SillyTavern#4856, 2025-12)
     hottest: 1.5,
-    // wire: a parameter that it does not know is a 422, "Extra inputs are not permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
+    // wire: a parameter that it does not know is a 422, "Extra inputs are not
+    // permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
     drops: ['logit_bias', ...logOfTokens, 'user', 'store', 'verbosity', 'safety_identifier'],
     messageDrops: ['name', 'cache_control'],
     callIds: 'nine',
@@ -141,7 +159,8 @@ export const vendors: readonly Vendor[] = [
     efforts: grok(''),
     usage: { reasoningOutside: true, cachedOutside: true },
     families: [
-      // wire: "Model grok-4.20-0309-non-reasoning does not support parameter presencePenalty", as of every Grok 4 (miaoxworld/NativeTavern#83, 2026-09)
+      // wire: "Model grok-4.20-0309-non-reasoning does not support parameter
+      // presencePenalty", as of every Grok 4 (miaoxworld/NativeTavern#83, 2026-09)
       { match: grok420, efforts: grok('grok-4.20-reasoning'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-4\.[67]/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-3-mini/, efforts: grok('grok-3-mini'), drops: ['presence_penalty', 'frequency_penalty'] },
@@ -164,16 +183,19 @@ export const vendors: readonly Vendor[] = [
     takesTopK: true,
     // wire: "Requests with max_tokens > 4096 must have stream=true" is a 400 (nextlevelbuilder/goclaw#660, 2026-04)
     longestPlain: 4096,
-    // wire: "Extra inputs are not permitted, field: 'messages[0].content.list[ChatMessageContent][0].cache_control'" (musistudio/claude-code-router#377, 2025-07)
+    // wire: "Extra inputs are not permitted, field:
+    // 'messages[0].content.list[ChatMessageContent][0].cache_control'" (musistudio/claude-code-router#377, 2025-07)
     messageDrops: ['cache_control'],
     efforts: threeDegrees,
     budget: thinkingBudget,
-    // wire: within a tool loop earlier reasoning must come back; a model that does not use it ignores it (Fireworks: Reasoning, Interleaved thinking)
+    // wire: within a tool loop earlier reasoning must come back; a model that
+    // does not use it ignores it (Fireworks: Reasoning, Interleaved thinking)
     replay: { field: 'reasoning_content' },
     countsLogprobs: true,
     families: [
       { match: /gpt-oss/, efforts: gptOss },
-      // wire: these models accept `max` above `high`, and think many times longer with it (anomalyco/models.dev#3777, 2026-07, and #6237, 2026-09; langchain-ai/open-swe#1415, 2026-06)
+      // wire: these models accept `max` above `high`, and think many times longer with it
+      // (anomalyco/models.dev#3777, 2026-07, and #6237, 2026-09; langchain-ai/open-swe#1415, 2026-06)
       { match: /deepseek-v4|glm-5p[2-9]|kimi-k3/, efforts: saidAs('none', 'low', 'low', 'medium', 'high', 'max') },
     ],
   },
@@ -189,7 +211,8 @@ export const vendors: readonly Vendor[] = [
     takesTopK: true,
     replay: { field: 'reasoning_details' },
     families: [
-      // wire: an effort becomes a budget, a share of `max_tokens`; with thinking Claude takes no sampling parameters and no forced tool (OpenRouter: Reasoning tokens; Anthropic: Extended thinking)
+      // wire: an effort becomes a budget, a share of `max_tokens`; with thinking Claude takes no sampling
+      // parameters and no forced tool (OpenRouter: Reasoning tokens; Anthropic: Extended thinking)
       { match: /claude|^anthropic\//, spares: ['temperature', 'top_p', 'top_k', 'max_tokens', 'tool_choice'] },
       { match: /gemini-2\.5/, spares: ['max_tokens'] },
     ],
@@ -198,7 +221,8 @@ export const vendors: readonly Vendor[] = [
     name: 'cerebras',
     baseUrl: 'https://api.cerebras.ai/v1',
     maxTokens: 'max_completion_tokens',
-    // wire: "property 'metadata' is unsupported", and so is `store` (livekit/agents#1274; OpenHands/software-agent-sdk#1124, 2025-11); logit_bias is taken and does nothing (pydantic/pydantic-ai#7653, 2026-08)
+    // wire: "property 'metadata' is unsupported", and so is `store` (livekit/agents#1274; OpenHands/software-agent-sdk#1124,
+    // 2025-11); logit_bias is taken and does nothing (pydantic/pydantic-ai#7653, 2026-08)
     drops: ['logit_bias', 'metadata', 'store'],
     efforts: threeDegrees,
     replay: { field: 'reasoning' },
@@ -210,7 +234,8 @@ export const vendors: readonly Vendor[] = [
     refusesStreamOptions: true,
     alternates: true,
     plainText: 'all',
-    // wire: of `response_format` it takes text, json_schema and regex; any other is a 400 (567-labs/instructor#1005, 2024-09; Perplexity: Structured outputs)
+    // wire: of `response_format` it takes text, json_schema and regex; any other
+    // is a 400 (567-labs/instructor#1005, 2024-09; Perplexity: Structured outputs)
     takesSchemasOnly: true,
     drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
     efforts: unsaid,
@@ -230,8 +255,14 @@ export const vendors: readonly Vendor[] = [
     spares: ['tool_choice'],
     families: [
       { ...kimi, match: /k3/, namesNoTool: true, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
-      // wire: K2.5 to K2.7 think by default, and answer 400 "tool_choice 'required' is incompatible with thinking enabled"; K3 takes `required`, but no name (can1357/oh-my-pi#1077, UKGovernmentBEIS/inspect_ai#5152, 2026-08)
-      { ...kimi, match: /k2\.6|k2\.7-code/, stopsForTool: true, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+      // wire: K2.5 to K2.7 think by default, and answer 400 "tool_choice 'required' is incompatible with thinking
+      // enabled"; K3 takes `required`, but no name (can1357/oh-my-pi#1077, UKGovernmentBEIS/inspect_ai#5152, 2026-08)
+      {
+        ...kimi,
+        match: /k2\.6|k2\.7-code/,
+        stopsForTool: true,
+        efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })),
+      },
       { ...kimi, match: /k2\.5/, stopsForTool: true },
     ],
   },
@@ -264,10 +295,12 @@ export const vendors: readonly Vendor[] = [
       saying('32768 tokens', { enable_thinking: true, thinking_budget: 32_768 }),
     ),
     budget: { path: ['thinking_budget'], beside: { enable_thinking: true } },
-    // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
+    // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling),
+    // which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
     spares: ['tool_choice', 'response_format'],
-    // wire: to `required` 400 'tool_choice is one of the strings that should be ["none", "auto"]' (Alibaba Cloud Model Studio: Error codes; pydantic/pydantic-ai#1265)
+    // wire: to `required` 400 'tool_choice is one of the strings that should be ["none",
+    // "auto"]' (Alibaba Cloud Model Studio: Error codes; pydantic/pydantic-ai#1265)
     forcesTools: 'by-name',
     // wire: a 429 `insufficient_quota` is a limit of tokens in a second or a minute (Alibaba Cloud Model Studio: Error codes)
     limitCode: 'insufficient_quota',

@@ -106,7 +106,13 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
     addArguments(call, text, scope);
   }
   // safety: `extra_content` is not held for a call whose name has not come, because nothing would bound it
-  if (call.index !== null && isFields(piece['extra_content'])) scope.chunks.push({ type: 'reasoning-detail', choice: scope.choice, detail: detailBeside(call.given, piece['extra_content'], scope.target) });
+  if (call.index !== null && isFields(piece['extra_content'])) {
+    scope.chunks.push({
+      type: 'reasoning-detail',
+      choice: scope.choice,
+      detail: detailBeside(call.given, piece['extra_content'], scope.target),
+    });
+  }
 }
 
 /**
@@ -143,10 +149,11 @@ function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
 }
 
 /**
- * wire: servers without ids have given parallel calls one index (huggingface/smolagents#1958, 2026-01; langchain-ai/langchain#40594, 2026-09). Another name
- * begins another call; so does a name with whole arguments, where the open call has some arguments.
+ * wire: servers without ids have given parallel calls one index (huggingface/smolagents#1958, 2026-01; langchain-ai/langchain#40594,
+ * 2026-09). Another name begins another call; so does a name with whole arguments, where the open call has some arguments.
  */
-const isAnother = (open: Call, { name, text }: Said): boolean => name !== null && !open.hasOwnId && open.name !== '' && (name !== open.name || (open.hasArguments && objectIn(text) !== null));
+const isAnother = (open: Call, { name, text }: Said): boolean =>
+  name !== null && !open.hasOwnId && open.name !== '' && (name !== open.name || (open.hasArguments && objectIn(text) !== null));
 
 const bothOf = (index: number | null, id: string): string => `${index} ${id}`;
 
@@ -155,7 +162,8 @@ function learn({ byId, byBoth }: Found, call: Call, id: string): void {
   byBoth.set(bothOf(call.wireIndex, id), call);
 }
 
-const unnumbered = ({ last }: ToolCalls, id: string | null, hasName: boolean): Call | null => (id === null && !(hasName && last?.name !== '') ? last : null);
+const unnumbered = ({ last }: ToolCalls, id: string | null, hasName: boolean): Call | null =>
+  id === null && !(hasName && last?.name !== '') ? last : null;
 
 /** wire: Mistral has sent the text "null" for no id (vercel/ai, packages/mistral, 2026-11). */
 const idOf = (id: unknown): string | null => (typeof id === 'string' && id !== '' && id !== 'null' ? id : null);

@@ -26,16 +26,25 @@ export interface Counts {
   readonly billed: Billed;
 }
 
-/** Adds a `usage` object to the earlier reports: a later count replaces an earlier one, a missing count replaces nothing. Returns `before` if neither prompt nor completion is known. */
+/**
+ * Adds a `usage` object to the earlier reports: a later count replaces an earlier one, a
+ * missing count replaces nothing. Returns `before` if neither prompt nor completion is known.
+ */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const prompt = fieldsOf(report['prompt_tokens_details']);
   const completion = fieldsOf(report['completion_tokens_details']);
   // wire: mlx-vlm has the names of the Responses API (earendil-works/pi#2326, 2026-03)
   const said = countOf(report['prompt_tokens']) ?? countOf(report['input_tokens']);
   const answered = countOf(report['completion_tokens']) ?? countOf(report['output_tokens']);
-  // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
-  const cached = countOf(prompt['cached_tokens']) ?? countOf(report['prompt_cache_hit_tokens']) ?? countOf(report['cached_tokens']) ?? countOf(report['num_cached_tokens']);
-  // wire: no prompt is empty; servers without counts send zeros, others send them with each piece until the last (router-for-me/CLIProxyAPI#3077, 2026-04)
+  // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at
+  // the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
+  const cached =
+    countOf(prompt['cached_tokens']) ??
+    countOf(report['prompt_cache_hit_tokens']) ??
+    countOf(report['cached_tokens']) ??
+    countOf(report['num_cached_tokens']);
+  // wire: no prompt is empty; servers without counts send zeros, others send them
+  // with each piece until the last (router-for-me/CLIProxyAPI#3077, 2026-04)
   const isUncounted = said === 0 && (cached ?? 0) === 0;
   if (isUncounted && (answered ?? 0) === 0) return before;
   const counts: Counts = {
@@ -81,7 +90,10 @@ function withRest(counts: Counts): Counts {
   return rest > 0 ? { ...counts, completion, reasoning: rest } : counts;
 }
 
-/** wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2 = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is. */
+/**
+ * wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2
+ * = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is.
+ */
 function reasoningIsOutside({ prompt, completion, total, reasoning }: Counts, habits: UsageHabits): boolean {
   if (habits.reasoningApart === true) return true;
   if (reasoning === null || prompt === null || completion === null) return habits.reasoningOutside === true;

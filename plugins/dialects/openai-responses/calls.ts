@@ -26,10 +26,15 @@ export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', in
  * nobody declared (recorded traffic, as of 2026-11). @param tools of the request, which the response repeats
  */
 export const isCustomCall = ({ type, name }: Fields, tools: unknown): boolean =>
-  type === 'custom_tool_call' && (!Array.isArray(tools) || listOf(tools).some((tool) => fieldsOf(tool)['type'] === 'custom' && fieldsOf(tool)['name'] === name));
+  type === 'custom_tool_call' &&
+  (!Array.isArray(tools) || listOf(tools).some((tool) => fieldsOf(tool)['type'] === 'custom' && fieldsOf(tool)['name'] === name));
 
-/** Adds a piece of a custom tool's input, which is plain text. Inside the gateway the tool is a function with one parameter, so a piece of text becomes a piece of JSON. */
-export const inputPiece = ({ text }: Call, piece: string): string => `${text === '' ? inputStart : ''}${JSON.stringify(piece).slice(1, -1)}`;
+/**
+ * Adds a piece of a custom tool's input, which is plain text. Inside the gateway the
+ * tool is a function with one parameter, so a piece of text becomes a piece of JSON.
+ */
+export const inputPiece = ({ text }: Call, piece: string): string =>
+  `${text === '' ? inputStart : ''}${JSON.stringify(piece).slice(1, -1)}`;
 
 /** The whole input as JSON; undefined where there is none. */
 export const inputJson = (input: unknown): string | undefined => (typeof input === 'string' ? JSON.stringify({ input }) : undefined);

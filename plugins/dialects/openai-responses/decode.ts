@@ -29,12 +29,35 @@ interface AnswerState {
 
 const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', part: 'output_text', slot: 0 };
 const refusal: Voice = { kind: 'message', index: 'content_index', field: 'refusal', chunk: 'refusal-delta', part: 'refusal', slot: 1 };
-const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text', chunk: 'reasoning-delta', part: 'summary_text', slot: 0 };
+const summary: Voice = {
+  kind: 'reasoning',
+  index: 'summary_index',
+  field: 'text',
+  chunk: 'reasoning-delta',
+  part: 'summary_text',
+  slot: 0,
+};
 /** Open models send the thought itself, not a summary. */
-const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', part: 'reasoning_text', slot: 1 };
+const thought: Voice = {
+  kind: 'reasoning',
+  index: 'content_index',
+  field: 'text',
+  chunk: 'reasoning-delta',
+  part: 'reasoning_text',
+  slot: 1,
+};
 
 const noChunks: readonly Chunk[] = [];
-const newAnswer = (target: Target): AnswerState => ({ target, items: new Items(), calls: new Calls(), marks: new Marks(target.form), id: '', hasReasoned: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({
+  target,
+  items: new Items(),
+  calls: new Calls(),
+  marks: new Marks(target.form),
+  id: '',
+  hasReasoned: false,
+  isOver: false,
+  out: [],
+});
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -79,7 +102,10 @@ const speak =
     addLogprobs(answer, part, event['logprobs']);
   };
 
-/** Reads the event at the end of a text, which has the whole text, and sends what has not been sent. wire: the deltas of a short text may be missing (recorded traffic, as of 2026-11). */
+/**
+ * Reads the event at the end of a text, which has the whole text, and sends what has not been sent.
+ * wire: the deltas of a short text may be missing (recorded traffic, as of 2026-11).
+ */
 const conclude =
   (voice: Voice): EventReader =>
   (answer, event) => {
@@ -91,7 +117,10 @@ const readers = new Map<unknown, EventReader>([
   ['response.created', addHead],
   ['response.in_progress', addHead],
   ['response.output_item.added', (answer, event) => openItem(answer, event, { begins: true })],
-  ['response.output_item.done', (answer, event) => completeItem(answer, openItem(answer, event, { begins: false }), fieldsOf(event['item']))],
+  [
+    'response.output_item.done',
+    (answer, event) => completeItem(answer, openItem(answer, event, { begins: false }), fieldsOf(event['item'])),
+  ],
   ['response.output_text.delta', speak(text)],
   ['response.output_text.done', conclude(text)],
   ['response.output_text.annotation.added', addAnnotation],
@@ -128,7 +157,8 @@ interface Kinded {
 }
 
 /** The item of an event. It is made if it is not known yet, because some hosts leave `output_item.added` out. */
-const itemOf = (answer: AnswerState, { output_index: index }: Fields, wire: Kinded): OpenItem => answer.items.find(index, wire.kind) ?? newItem(answer, index, wire);
+const itemOf = (answer: AnswerState, { output_index: index }: Fields, wire: Kinded): OpenItem =>
+  answer.items.find(index, wire.kind) ?? newItem(answer, index, wire);
 
 function newItem(answer: AnswerState, index: unknown, wire: Kinded): OpenItem {
   const item = answer.items.add(index, wire.kind, answer.id);
@@ -156,7 +186,9 @@ function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
   switch (item.kind) {
     case 'message':
       for (const [at, content] of listOf(wire['content']).entries()) {
-        if (isFields(content)) sayRest(answer, partAt(answer, item, { index: at, voice: content['type'] === 'refusal' ? refusal : text }), content);
+        if (isFields(content)) {
+          sayRest(answer, partAt(answer, item, { index: at, voice: content['type'] === 'refusal' ? refusal : text }), content);
+        }
       }
       break;
     case 'reasoning':
@@ -173,7 +205,8 @@ function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
       item.kind satisfies never;
   }
   const { provider, mapping } = answer.target;
-  const detail = item.kind === 'reasoning' ? detailOf(wire, { provider: provider.account, model: mapping.externalId, index: item.at }) : null;
+  const detail =
+    item.kind === 'reasoning' ? detailOf(wire, { provider: provider.account, model: mapping.externalId, index: item.at }) : null;
   answer.marks.done(item.at, wire, { isForeign: item.kind === 'other', detail, out: answer.out });
 }
 
@@ -198,7 +231,11 @@ function partOf(answer: AnswerState, event: Fields, voice: Voice): OpenPart | nu
   return partAt(answer, item, { index: typeof index === 'number' ? index : 0, voice });
 }
 
-function partAt(answer: AnswerState, { parts, at }: OpenItem, { index, voice }: { readonly index: number; readonly voice: Voice }): OpenPart {
+function partAt(
+  answer: AnswerState,
+  { parts, at }: OpenItem,
+  { index, voice }: { readonly index: number; readonly voice: Voice },
+): OpenPart {
   const key = index * 2 + voice.slot;
   const known = parts.get(key);
   if (known !== undefined) return known;
@@ -225,7 +262,9 @@ function say(answer: AnswerState, part: OpenPart, piece: string): void {
 
 function sayRest(answer: AnswerState, part: OpenPart, whole: Fields): void {
   const said = whole[part.voice.field];
-  if (typeof said === 'string' && said.length > part.sent.length && said.startsWith(part.sent)) say(answer, part, said.slice(part.sent.length));
+  if (typeof said === 'string' && said.length > part.sent.length && said.startsWith(part.sent)) {
+    say(answer, part, said.slice(part.sent.length));
+  }
   addLogprobs(answer, part, listOf(whole['logprobs']).slice(part.logprobs));
   // wire: xAI sends annotations only with the whole text (vercel/ai, packages/xai, 2026-11)
   for (const annotation of listOf(whole['annotations']).slice(part.annotations)) annotate(answer, part, annotation);
@@ -243,7 +282,10 @@ function addAnnotation(answer: AnswerState, event: Fields): void {
   if (part !== null) annotate(answer, part, event['annotation']);
 }
 
-/** Sends an annotation. On chat completions a `url_citation` has its fields in an object of its own; the other types exist only here, and go out unchanged. */
+/**
+ * Sends an annotation. On chat completions a `url_citation` has its fields in
+ * an object of its own; the other types exist only here, and go out unchanged.
+ */
 function annotate(answer: AnswerState, part: OpenPart, annotation: unknown): void {
   if (!isFields(annotation)) return;
   part.annotations++;
@@ -287,21 +329,34 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   const { status, output } = response;
   if (isFailed(event) || hasFailed(response)) throw billed(failureOf(response, answer.target), usageOf(answer, response));
   addHead(answer, { response });
-  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if no items came before, or for items that did not end
+  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of
+  // 2026-11). Its items are read only if no items came before, or for items that did not end
   if (answer.items.all.length === 0) {
-    for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
+    for (const [at, wire] of listOf(output).entries()) {
+      completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
+    }
   } else for (const [item, wire] of unended(answer.items.all, listOf(output))) completeItem(answer, item, wire);
   for (const item of answer.items.all) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);
   answer.out.push(...usageOf(answer, response));
-  if (typeof response['service_tier'] === 'string') answer.out.push({ type: 'extra', choice: 0, on: 'reply', field: 'service_tier', value: response['service_tier'] });
+  if (typeof response['service_tier'] === 'string') {
+    answer.out.push({ type: 'extra', choice: 0, on: 'reply', field: 'service_tier', value: response['service_tier'] });
+  }
   answer.isOver = true;
   const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;
-  answer.out.push({ type: 'finish', choice: 0, reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native), native: native ?? 'completed' });
+  answer.out.push({
+    type: 'finish',
+    choice: 0,
+    reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native),
+    native: native ?? 'completed',
+  });
 }
 
-/** The usage that a response reports, with its searches. Nothing has read the items of a whole body that has failed, so its searches are counted in its `output`. */
+/**
+ * The usage that a response reports, with its searches. Nothing has read the items
+ * of a whole body that has failed, so its searches are counted in its `output`.
+ */
 function usageOf({ items, target }: AnswerState, { usage: report, output }: Fields): Chunk[] {
   const wholes = items.all.length > 0 ? items.all.map(({ whole }) => whole) : listOf(output).map(fieldsOf);
   const searches = wholes.filter(isSearch).length;
@@ -343,7 +398,9 @@ function addDetails({ target, items, out }: AnswerState): void {
   }
 }
 
-/** How the message that the caller keeps names an item. Null if the message does not hold the item, such as a search that the provider made. */
+/**
+ * How the message that the caller keeps names an item. Null if the message does not hold the item, such as a search that the provider made.
+ */
 function nextItemOf({ kind, call, parts, whole }: OpenItem): NextItem | null {
   if (kind === 'function_call') return { before: call.id };
   if (kind !== 'message' || ![...parts.values()].some(({ sent }) => sent !== '')) return null;

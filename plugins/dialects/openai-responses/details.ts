@@ -17,21 +17,34 @@ export interface NextItem {
   readonly phase?: string | undefined;
 }
 
-/** Where a detail comes from: the id of the provider entry and the model that issued it, its number in the answer, and the item after it. */
+/**
+ * Where a detail comes from: the id of the provider entry and the model that issued it, its number in the answer, and the item after it.
+ */
 export interface DetailOrigin extends NextItem {
   readonly provider: string;
   readonly model: string;
   readonly index: number;
 }
 
-const textsOf = (parts: unknown): string[] => listOf(parts).map((part) => fieldsOf(part)['text']).filter(filled);
+const textsOf = (parts: unknown): string[] =>
+  listOf(parts)
+    .map((part) => fieldsOf(part)['text'])
+    .filter(filled);
 
 const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
 export function detailOf(item: Fields, { provider, model, index, before, phase }: DetailOrigin): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
-  const about = { provider, format, model, index, ...(filled(id) && { id }), ...(before !== undefined && { before }), ...(phase !== undefined && { phase }) };
+  const about = {
+    provider,
+    format,
+    model,
+    index,
+    ...(filled(id) && { id }),
+    ...(before !== undefined && { before }),
+    ...(phase !== undefined && { phase }),
+  };
   if (filled(data)) {
     const summary = textsOf(item['summary']);
     return { type: 'reasoning.encrypted', ...about, data, ...(summary.length > 0 && { summary }) };
@@ -68,7 +81,10 @@ export function replayOf(message: Message, first: string, target: Target): Repla
   return { before, phase };
 }
 
-/** The reasoning items of a message whose order is known: the caller, or the plugin that put the reasoning back, says where each item belongs. */
+/**
+ * The reasoning items of a message whose order is known: the caller, or
+ * the plugin that put the reasoning back, says where each item belongs.
+ */
 export interface Thoughts {
   /** The item of an entry of the order; an empty list where another provider or model issued it. */
   take(entry: Fields): readonly Fields[];
@@ -78,17 +94,26 @@ export interface Thoughts {
 
 export function thoughtsOf(message: Message, target: Target): Thoughts {
   const order = listOf(message.native?.fields['order']).map(fieldsOf);
-  const left = target.mapping.reasoning === null ? [] : listOf(message.reasoning_details).filter((detail): detail is Fields => isFields(detail) && detail['provider'] === target.provider.account && detail['format'] === format);
+  const left =
+    target.mapping.reasoning === null
+      ? []
+      : listOf(message.reasoning_details).filter(
+          (detail): detail is Fields => isFields(detail) && detail['provider'] === target.provider.account && detail['format'] === format,
+        );
   const isNamed = (detail: Fields): boolean => order.some((entry) => entry['type'] === 'reasoning' && isOf(entry, detail));
   const taken = (fits: (detail: Fields) => boolean, most: number): readonly Fields[] => {
     const found = left.filter(fits).slice(0, most);
     for (const detail of found) left.splice(left.indexOf(detail), 1);
     return found.map(itemOf).filter((item) => item !== null);
   };
-  return { take: (entry) => taken((detail) => isOf(entry, detail), 1), before: (next) => taken((detail) => detail['before'] === next && !isNamed(detail), Infinity) };
+  return {
+    take: (entry) => taken((detail) => isOf(entry, detail), 1),
+    before: (next) => taken((detail) => detail['before'] === next && !isNamed(detail), Infinity),
+  };
 }
 
-const isOf = (entry: Fields, detail: Fields): boolean => entry['provider'] === detail['provider'] && entry['index'] === detail['index'] && entry['id'] === detail['id'];
+const isOf = (entry: Fields, detail: Fields): boolean =>
+  entry['provider'] === detail['provider'] && entry['index'] === detail['index'] && entry['id'] === detail['id'];
 
 function itemOf({ id, data, text, summary }: Fields): Fields | null {
   const known = { type: 'reasoning', ...(filled(id) && { id }) };

@@ -18,7 +18,17 @@ import { form } from './marks.ts';
 type Body = Record<string, unknown>;
 
 /** Fields that have the same name and the same meaning in both APIs. */
-const shared = ['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'safety_identifier', 'truncation', 'max_tool_calls', 'instructions'];
+const shared = [
+  'metadata',
+  'service_tier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'safety_identifier',
+  'truncation',
+  'max_tool_calls',
+  'instructions',
+];
 
 /** Parameters that this API does not have, and the value of each that asks for nothing. */
 const absent = [
@@ -35,7 +45,12 @@ const leastTokens = 16;
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const habits = habitsOf(target);
   const draft = new Draft(request, target, habits);
-  return { path: `/responses${queryOf(habits.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: asGiven(draft.body()), adjustments: draft.adjustments.list };
+  return {
+    path: `/responses${queryOf(habits.query, target.provider)}`,
+    headers: { 'content-type': 'application/json' },
+    body: asGiven(draft.body()),
+    adjustments: draft.adjustments.list,
+  };
 }
 
 /** One request while it is encoded, with its adjustments. */
@@ -65,7 +80,12 @@ class Draft {
       ...this.#rest(),
       model: this.#target.mapping.externalId,
       ...(instructions !== null && { instructions: instructions.content }),
-      input: encodeInput(instructions === null ? messages : messages.filter((message) => message !== instructions), { target: this.#target, habits: this.#habits, isOwn: this.#isOwn, dropped: (parameter) => this.adjustments.add(parameter, 'dropped') }),
+      input: encodeInput(instructions === null ? messages : messages.filter((message) => message !== instructions), {
+        target: this.#target,
+        habits: this.#habits,
+        isOwn: this.#isOwn,
+        dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
+      }),
       stream,
       // wire: without this OpenAI keeps each response for 30 days (OpenAI: Your data)
       store: false,
@@ -129,13 +149,24 @@ class Draft {
     if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
     if (native?.fields['type'] !== undefined) return native.fields;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
-    if (type === 'custom') throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', { param: `tools[${at}].type` });
+    if (type === 'custom') {
+      throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', {
+        param: `tools[${at}].type`,
+      });
+    }
     // a tool that runs at the provider goes out unchanged
     if (type !== 'function' || described === undefined) return tool;
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
     // wire: `strict` is true by default here, and refuses schemas that chat completions takes (OpenAI: Migrate to the Responses API)
-    return { type, name, ...(description !== undefined && { description }), parameters: this.#isOwn && parameters !== undefined ? parameters : completeSchema(parameters ?? {}), ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
+    return {
+      type,
+      name,
+      ...(description !== undefined && { description }),
+      parameters: this.#isOwn && parameters !== undefined ? parameters : completeSchema(parameters ?? {}),
+      ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }),
+      ...native?.fields,
+    };
   }
 
   #setText(body: Body): void {
@@ -143,7 +174,9 @@ class Draft {
     const format = responseFormat === null ? undefined : formatOf(responseFormat);
     const verbosity = rest['verbosity'] ?? undefined;
     const own = fieldsOf(this.#own['text']);
-    if (format !== undefined || verbosity !== undefined || Object.keys(own).length > 0) body['text'] = { ...own, ...(format !== undefined && { format }), ...(verbosity !== undefined && { verbosity }) };
+    if (format !== undefined || verbosity !== undefined || Object.keys(own).length > 0) {
+      body['text'] = { ...own, ...(format !== undefined && { format }), ...(verbosity !== undefined && { verbosity }) };
+    }
   }
 
   #setReasoning(body: Body): void {
@@ -160,8 +193,11 @@ class Draft {
       if (word !== effort) this.adjustments.add('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
       if (word !== null) reasoning['effort'] = word;
     }
-    // wire: `auto` asks for the most detailed summary that the model has; not every model takes `concise` or `detailed` (OpenAI: Reasoning models)
-    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn && !this.#mayNotReason) reasoning['summary'] = 'auto';
+    // wire: `auto` asks for the most detailed summary that the model has; not
+    // every model takes `concise` or `detailed` (OpenAI: Reasoning models)
+    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn && !this.#mayNotReason) {
+      reasoning['summary'] = 'auto';
+    }
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
   }
 
@@ -211,16 +247,24 @@ function choiceOf(choice: ToolChoice, customNames: ReadonlySet<unknown>): unknow
   if (typeof choice === 'string') return choice;
   if (choice.native !== undefined) return choice.native.fields;
   const { allowed_tools: allowed } = choice;
-  if (isFields(allowed)) return { type: 'allowed_tools', mode: allowed['mode'], tools: Array.isArray(allowed['tools']) ? (allowed['tools'] as unknown[]).map(flat) : allowed['tools'] };
+  if (isFields(allowed)) {
+    return {
+      type: 'allowed_tools',
+      mode: allowed['mode'],
+      tools: Array.isArray(allowed['tools']) ? (allowed['tools'] as unknown[]).map(flat) : allowed['tools'],
+    };
+  }
   const named = flat(choice);
   return isFields(named) && customNames.has(named['name']) ? { ...named, type: 'custom' } : named;
 }
 
 /** The message that came in the field `instructions` of this API; null where there is none. */
-const instructionsIn = (messages: readonly Message[]): Message | null => messages.find(({ native }) => native?.fields['instructions'] === true) ?? null;
+const instructionsIn = (messages: readonly Message[]): Message | null =>
+  messages.find(({ native }) => native?.fields['instructions'] === true) ?? null;
 
 /** Names of tools whose input is plain text. For other APIs they are functions. */
-const customNamesIn = (tools: readonly Tool[] | null): ReadonlySet<unknown> => new Set((tools ?? []).flatMap(({ native }) => (native?.fields['type'] === 'custom' ? [native.fields['name']] : [])));
+const customNamesIn = (tools: readonly Tool[] | null): ReadonlySet<unknown> =>
+  new Set((tools ?? []).flatMap(({ native }) => (native?.fields['type'] === 'custom' ? [native.fields['name']] : [])));
 
 function formatOf({ type, json_schema: described, ...more }: ResponseFormat): Fields | undefined {
   if (type === 'text') return undefined;

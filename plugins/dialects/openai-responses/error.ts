@@ -5,7 +5,8 @@ import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../c
 import { type Fields, fieldsOf, isFields, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
-export const decodeError = (error: WireError, target: Target): GatewayError => upstreamError({ ...error, complaint: readComplaint(error.body) }, target);
+export const decodeError = (error: WireError, target: Target): GatewayError =>
+  upstreamError({ ...error, complaint: readComplaint(error.body) }, target);
 
 /** Decodes an error in an answer that began with status 200: an `error` event, a failed response, or a body. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
@@ -13,7 +14,8 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   return upstreamError({ status: statusOf(body, complaint), headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
-// wire: codes of `response.failed` that blame the request: invalid_prompt, image_too_small, failed_to_download_image, ... (OpenAI: Responses, `error.code`)
+// wire: codes of `response.failed` that blame the request: invalid_prompt,
+// image_too_small, failed_to_download_image, ... (OpenAI: Responses, `error.code`)
 const promptWords = /^(?:invalid_|image_|empty_image|unsupported_|failed_to_download)|policy|content_filter/;
 
 function statusOf(body: unknown, { type, code }: Complaint): number {
@@ -47,7 +49,10 @@ const parameters: ReadonlyMap<string, string> = new Map([
   ['input', 'messages'],
 ]);
 
-/** Reads an `error` object or string, an `error` event with its fields at the top, `detail` of FastAPI, or plain text. HTML gives no message. */
+/**
+ * Reads an `error` object or string, an `error` event with its fields at
+ * the top, `detail` of FastAPI, or plain text. HTML gives no message.
+ */
 function readComplaint(body: unknown): Complaint {
   const error = errorOf(body);
   const metadata = fieldsOf(error['metadata']);
@@ -61,7 +66,11 @@ function readComplaint(body: unknown): Complaint {
     type: type === 'error' ? null : type,
     param: param === null ? null : (parameters.get(param) ?? param),
     code,
-    isModerated: code === 'content_filter' || (code ?? '').includes('policy_violation') || inner['code'] === 'ResponsibleAIPolicyViolation' || Array.isArray(metadata['reasons']),
+    isModerated:
+      code === 'content_filter' ||
+      (code ?? '').includes('policy_violation') ||
+      inner['code'] === 'ResponsibleAIPolicyViolation' ||
+      Array.isArray(metadata['reasons']),
   };
 }
 
@@ -86,7 +95,14 @@ const messageFields = ['message', 'error', 'detail', 'msg'];
 function messageOf(value: unknown, depth = 0): string | null {
   if (typeof value === 'string') return /^\s*</.test(value) ? null : wordsOf(value);
   if (depth > 4) return null;
-  if (Array.isArray(value)) return wordsOf((value as unknown[]).map((item) => messageOf(item, depth + 1)).filter((message) => message !== null).join('; '));
+  if (Array.isArray(value)) {
+    return wordsOf(
+      (value as unknown[])
+        .map((item) => messageOf(item, depth + 1))
+        .filter((message) => message !== null)
+        .join('; '),
+    );
+  }
   if (!isFields(value)) return null;
   for (const field of messageFields) {
     const message = messageOf(value[field], depth + 1);

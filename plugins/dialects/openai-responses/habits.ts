@@ -38,17 +38,35 @@ const openai: Habits = {
   knowsMax: true,
   asksSummary: true,
   passes: [],
-  // wire: each model has its own set of efforts, and `none` and `minimal` mean different things (OpenAI: Reasoning models). So the effort goes out
-  // unchanged, and the caller gets the `unsupported_value` of a model that refuses it
+  // wire: each model has its own set of efforts, and `none` and `minimal` mean different things (OpenAI: Reasoning
+  // models). So the effort goes out unchanged, and the caller gets the `unsupported_value` of a model that refuses it
   effortWord: (effort) => effort,
 };
 
 const vendors: ReadonlyMap<string, Partial<Habits>> = new Map<string, Partial<Habits>>([
   ['azure', { namesDeployments: true, query: { 'api-version': 'api_version' } }],
   // wire: xAI streams its summaries without being asked (xAI: Reasoning)
-  ['xai', { hasOnlySystem: true, takesSeed: true, knowsMax: false, asksSummary: false, effortWord: (effort, model) => grokEffortWords(model)[effort] }],
+  [
+    'xai',
+    {
+      hasOnlySystem: true,
+      takesSeed: true,
+      knowsMax: false,
+      asksSummary: false,
+      effortWord: (effort, model) => grokEffortWords(model)[effort],
+    },
+  ],
   // wire: to `max` 400 "Invalid option: expected one of xhigh|high|medium|low|minimal|none" (earendil-works/pi#3787, 2026)
-  ['openrouter', { hasOnlySystem: true, needsItemIds: true, knowsMax: false, takesBudget: true, passes: ['models', 'provider', 'plugins', 'route', 'session_id', 'top_k'] }],
+  [
+    'openrouter',
+    {
+      hasOnlySystem: true,
+      needsItemIds: true,
+      knowsMax: false,
+      takesBudget: true,
+      passes: ['models', 'provider', 'plugins', 'route', 'session_id', 'top_k'],
+    },
+  ],
 ]);
 
 /** The habits for one target. */

@@ -29,13 +29,32 @@ interface Conversation {
 export function encodeInput(messages: readonly Message[], conversation: Conversation): readonly Item[] {
   const ways = { ...conversation, callIds: new CallIds(shortId) };
   return messages.flatMap((message, at) => {
-    for (const [field, value] of Object.entries(message)) if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
+    for (const [field, value] of Object.entries(message)) {
+      if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
+    }
     return itemsOf(message, `messages[${at}]`, ways);
   });
 }
 
-/** Fields that are encoded here, and fields that only answers have: a caller who sends an answer back unchanged does not ask for anything by them. */
-const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images', 'native']);
+/**
+ * Fields that are encoded here, and fields that only answers have: a caller
+ * who sends an answer back unchanged does not ask for anything by them.
+ */
+const knownFields = new Set([
+  'role',
+  'content',
+  'tool_calls',
+  'tool_call_id',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'annotations',
+  'citations',
+  'search_results',
+  'images',
+  'native',
+]);
 
 function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
   const own = message.native?.fields ?? {};
@@ -50,7 +69,14 @@ function itemsOf(message: Message, path: string, ways: InputWays): readonly Item
     case 'assistant':
       return orderedItems(message, { path, ways }) ?? assistantItems(message, path, ways);
     case 'tool':
-      return [{ type: 'function_call_output', call_id: ways.callIds.ofResult(answered ?? ''), output: outputOf(message.content, path, ways), ...own }];
+      return [
+        {
+          type: 'function_call_output',
+          call_id: ways.callIds.ofResult(answered ?? ''),
+          output: outputOf(message.content, path, ways),
+          ...own,
+        },
+      ];
     default:
       return message.role satisfies never;
   }
@@ -63,7 +89,10 @@ function partsOf(content: Content, path: string, ways: InputWays): readonly Item
   return (content ?? []).map((part, at) => partOf(part, `${path}.content[${at}]`, ways));
 }
 
-/** The `output` of a tool result. wire: every server takes a string; a list is only for results with images and files (OpenAI: Responses). */
+/**
+ * The `output` of a tool result.
+ * wire: every server takes a string; a list is only for results with images and files (OpenAI: Responses).
+ */
 function outputOf(content: Content, path: string, ways: InputWays): string | readonly Item[] {
   if (typeof content === 'string') return content;
   const parts = partsOf(content, path, ways);
@@ -132,7 +161,9 @@ function assistantContent({ content, refusal }: Message, path: string, ways: Inp
   const refused = typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : [];
   if (refused.length === 0 && typeof content === 'string') return content === '' ? null : content;
   const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  const said = parts.filter(({ type, text }) => type !== 'text' || text !== '').map((part, at) => saidPart(part, `${path}.content[${at}]`, ways));
+  const said = parts
+    .filter(({ type, text }) => type !== 'text' || text !== '')
+    .map((part, at) => saidPart(part, `${path}.content[${at}]`, ways));
   return said.length + refused.length === 0 ? null : [...said, ...refused];
 }
 
@@ -183,8 +214,8 @@ function inputIn(json: string): string {
 }
 
 /**
- * The items of an assistant message in the order in which the caller sent them, for a caller who speaks this API. Null where the message has no
- * order, or a plugin has changed the message so that the order does not fit any more.
+ * The items of an assistant message in the order in which the caller sent them, for a caller who speaks this API.
+ * Null where the message has no order, or a plugin has changed the message so that the order does not fit any more.
  */
 function orderedItems(message: Message, { path, ways }: { path: string; ways: InputWays }): readonly Item[] | null {
   const order = listOf(message.native?.fields['order']).map(fieldsOf);
@@ -200,11 +231,16 @@ function orderedItems(message: Message, { path, ways }: { path: string; ways: In
   let call = 0;
   for (const entry of order) {
     if (entry['type'] === 'item') items.push(fieldsOf(entry['item']));
-    else if (entry['type'] === 'call') items.push(...thoughts.before((calls[call] as ToolCall).id), callOf(calls[call++] as ToolCall, ways));
-    else if (entry['type'] === 'reasoning') items.push(...thoughts.take(entry));
+    else if (entry['type'] === 'call') {
+      items.push(...thoughts.before((calls[call] as ToolCall).id), callOf(calls[call++] as ToolCall, ways));
+    } else if (entry['type'] === 'reasoning') items.push(...thoughts.take(entry));
     else {
       const some = parts.slice(part, (part += Number(entry['parts'])));
-      items.push(...thoughts.before('message'), { role: 'assistant', content: assistantContent({ role: 'assistant', content: plainText(some) ?? some }, path, ways) ?? '', ...fieldsOf(entry['fields']) });
+      items.push(...thoughts.before('message'), {
+        role: 'assistant',
+        content: assistantContent({ role: 'assistant', content: plainText(some) ?? some }, path, ways) ?? '',
+        ...fieldsOf(entry['fields']),
+      });
     }
   }
   // wire: reasoning without the item that it led to is a 400 (OpenAI: error text "without its required following item")

@@ -6,7 +6,11 @@ import { type Call, newCall } from './calls.ts';
 export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
 
 /** The types of items that a chat message has a place for. */
-export const itemKinds: ReadonlyMap<unknown, ItemKind> = new Map<unknown, ItemKind>([['message', 'message'], ['reasoning', 'reasoning'], ['function_call', 'function_call']]);
+export const itemKinds: ReadonlyMap<unknown, ItemKind> = new Map<unknown, ItemKind>([
+  ['message', 'message'],
+  ['reasoning', 'reasoning'],
+  ['function_call', 'function_call'],
+]);
 
 /** An item of the answer while it is read. */
 export interface OpenItem {
@@ -52,9 +56,10 @@ export interface Voice {
 const mostParts = 200_000;
 
 /**
- * The items of one answer. wire: they are found by `output_index`, because some hosts give an item a new id in each event (recorded
- * traffic, as of 2026-11). Other hosts give several items one index, often 0, or none (theopenco/llmgateway#2908, tashfeenahmed/freellmapi#846,
- * 2026-08), so an item is also told by its kind, and by what begins it.
+ * The items of one answer.
+ * wire: they are found by `output_index`, because some hosts give an item a new id in each event (recorded
+ * traffic, as of 2026-11). Other hosts give several items one index, often 0, or none (theopenco/llmgateway#2908,
+ * tashfeenahmed/freellmapi#846, 2026-08), so an item is also told by its kind, and by what begins it.
  */
 export class Items {
   readonly all: OpenItem[] = [];
@@ -68,7 +73,10 @@ export class Items {
     if (++this.#count > mostParts) throw invalidAnswer(`an answer with more parts than ${mostParts}`);
   }
 
-  /** The newest item with this index and of this kind; without an index, the newest of this kind. An item of another API's kind fits each event. */
+  /**
+   * The newest item with this index and of this kind; without an index, the
+   * newest of this kind. An item of another API's kind fits each event.
+   */
   find(index: unknown, kind: ItemKind): OpenItem | undefined {
     if (typeof index !== 'number') return this.#newest.get(kind);
     const newest = this.#newest.get(index);
@@ -95,13 +103,19 @@ export class Items {
 }
 
 /** Whether an event that begins or ends an item belongs to another item than the one that was found for it. */
-export function isAnother({ kind, callId, whole }: OpenItem, event: { readonly kind: ItemKind; readonly item: Fields; readonly begins: boolean }): boolean {
+export function isAnother(
+  { kind, callId, whole }: OpenItem,
+  event: { readonly kind: ItemKind; readonly item: Fields; readonly begins: boolean },
+): boolean {
   const { call_id: id } = event.item;
   const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
   return event.begins ? whole !== null || kind !== event.kind || isOtherCall : whole !== null && isOtherCall;
 }
 
-/** The items whose end was not reported, each with its whole form from the final output. They are matched by kind and order, if both lists have the same length. */
+/**
+ * The items whose end was not reported, each with its whole form from the final
+ * output. They are matched by kind and order, if both lists have the same length.
+ */
 export function unended(items: readonly OpenItem[], output: readonly unknown[]): readonly (readonly [OpenItem, Fields])[] {
   return Array.from(itemKinds.values()).flatMap((kind) => {
     const own = items.filter((item) => item.kind === kind);

@@ -84,6 +84,25 @@ const isPiece = (chunk: Chunk): boolean => chunk.type !== 'native' || (chunk.val
 
 /** Fields of a response that the gateway writes itself: the model, the request, and how the answer ended. */
 const written: ReadonlySet<string> = new Set([
-  'id', 'object', 'created_at', 'completed_at', 'model', 'status', 'error', 'incomplete_details', 'output', 'output_text', 'usage', 'store', 'previous_response_id', 'background', 'conversation', 'instructions', 'tools',
-  'tool_choice', 'metadata', 'prompt', 'user',
+  'id',
+  'object',
+  'created_at',
+  'completed_at',
+  'model',
+  'status',
+  'error',
+  'incomplete_details',
+  'output',
+  'output_text',
+  'usage',
+  'store',
+  'previous_response_id',
+  'background',
+  'conversation',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'metadata',
+  'prompt',
+  'user',
 ]);

@@ -14,18 +14,40 @@ import { parseChatRequest } from './parse.ts';
 import type { TextCompletion } from './wire.ts';
 
 /** Parameters that no chat has, and the values with which each asks for nothing. */
-const refused: Readonly<Record<string, readonly unknown[]>> = { echo: [false], suffix: [''], logprobs: [], best_of: [1], tools: [], messages: [] };
+const refused: Readonly<Record<string, readonly unknown[]>> = {
+  echo: [false],
+  suffix: [''],
+  logprobs: [],
+  best_of: [1],
+  tools: [],
+  messages: [],
+};
 
-const about: About = { summary: 'Continue a text, for clients from before chats', body: 'CompletionRequest', answer: { 'application/json': 'TextCompletion', 'text/event-stream': 'TextCompletion' } };
+const about: About = {
+  summary: 'Continue a text, for clients from before chats',
+  body: 'CompletionRequest',
+  answer: { 'application/json': 'TextCompletion', 'text/event-stream': 'TextCompletion' },
+};
 
-export const completionsDoor: Omit<Door, 'path'> = { parse: parseCompletion, encoder: (head) => new CompletionEncoder(head), encode: encodeCompletion, about };
+export const completionsDoor: Omit<Door, 'path'> = {
+  parse: parseCompletion,
+  encoder: (head) => new CompletionEncoder(head),
+  encode: encodeCompletion,
+  about,
+};
 
 function parseCompletion(body: unknown): ChatRequest {
   if (!isFields(body)) return parseChatRequest(body);
   const { prompt, ...others } = body;
   for (const [param, harmless] of Object.entries(refused)) {
     const value = others[param] ?? null;
-    if (value !== null && !harmless.includes(value)) throw new GatewayError('unsupported_value', `"${param}" is not supported on /v1/completions, because models are asked as chats. Leave it out, or use POST /v1/chat/completions.`, { param });
+    if (value !== null && !harmless.includes(value)) {
+      throw new GatewayError(
+        'unsupported_value',
+        `"${param}" is not supported on /v1/completions, because models are asked as chats. Leave it out, or use POST /v1/chat/completions.`,
+        { param },
+      );
+    }
   }
   const kept = Object.fromEntries(Object.entries(others).filter(([param]) => !Object.hasOwn(refused, param)));
   return parseChatRequest({ ...kept, messages: [{ role: 'user', content: promptOf(prompt) }] } satisfies Fields);
@@ -35,15 +57,31 @@ function promptOf(prompt: unknown): string {
   const one = Array.isArray(prompt) && prompt.length === 1 ? (prompt[0] as unknown) : prompt;
   if (typeof one === 'string') return one;
   if (one === undefined || one === null) throw missing('prompt', 'a text');
-  throw new GatewayError('unsupported_value', '"prompt" must be one text. Send several prompts as several requests, and tokens as text.', { param: 'prompt' });
+  throw new GatewayError('unsupported_value', '"prompt" must be one text. Send several prompts as several requests, and tokens as text.', {
+    param: 'prompt',
+  });
 }
 
-const headOf = ({ id, created, model }: ReplyHead): Omit<TextCompletion, 'choices' | 'usage'> => ({ id: `cmpl-${id}`, object: 'text_completion', created, model });
-const choiceOf = (index: number, text: string, reason: string | null): TextCompletion['choices'][number] => ({ index, text, logprobs: null, finish_reason: reason });
+const headOf = ({ id, created, model }: ReplyHead): Omit<TextCompletion, 'choices' | 'usage'> => ({
+  id: `cmpl-${id}`,
+  object: 'text_completion',
+  created,
+  model,
+});
+const choiceOf = (index: number, text: string, reason: string | null): TextCompletion['choices'][number] => ({
+  index,
+  text,
+  logprobs: null,
+  finish_reason: reason,
+});
 
 function encodeCompletion({ choices, usage }: Reply, head: ReplyHead): string {
   const counts = usageOf(usage);
-  return JSON.stringify({ ...headOf(head), choices: choices.map(({ text, refusal, finish }, index) => choiceOf(index, text + refusal, wordOf(finish, head))), ...(counts !== null && { usage: counts }) } satisfies TextCompletion);
+  return JSON.stringify({
+    ...headOf(head),
+    choices: choices.map(({ text, refusal, finish }, index) => choiceOf(index, text + refusal, wordOf(finish, head))),
+    ...(counts !== null && { usage: counts }),
+  } satisfies TextCompletion);
 }
 
 class CompletionEncoder implements Encoder {
@@ -61,8 +99,9 @@ class CompletionEncoder implements Encoder {
     let text = '';
     for (const chunk of chunks) {
       // the format has no other place for the words of a refusal. cost: JSON.stringify of the whole choice takes twice as long
-      if (chunk.type === 'text-delta' || chunk.type === 'refusal-delta') text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
-      else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
+      if (chunk.type === 'text-delta' || chunk.type === 'refusal-delta') {
+        text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
+      } else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = chunk.usage;
     }
     return text;

@@ -1,6 +1,6 @@
 /**
- * Custom tools, whose input is plain text: they become functions with one parameter, so that every provider is asked in one form. The caller gets
- * calls of them as calls of the custom tool.
+ * Custom tools, whose input is plain text: they become functions with one parameter, so that
+ * every provider is asked in one form. The caller gets calls of them as calls of the custom tool.
  */
 import type { Adjustment, ChatRequest, Chunk } from '../../../core/chat.ts';
 import { list, object, optional, text } from '../../../core/wire/checks.ts';
@@ -24,9 +24,13 @@ export function withoutCustomTools(body: Fields): Uncustomised {
   // cost: most requests have none of the three, and need no copy
   if (customs.length === 0 && !isFields(choice) && !hasCalls) return { body, names: [], adjustments: [] };
   const changed: Record<string, unknown> = {};
-  if (customs.length > 0) changed['tools'] = list('tools', tools).map((tool, at) => (isCustom(tool) ? functionOf(`tools[${at}]`, tool) : tool));
+  if (customs.length > 0) {
+    changed['tools'] = list('tools', tools).map((tool, at) => (isCustom(tool) ? functionOf(`tools[${at}]`, tool) : tool));
+  }
   if (isFields(choice)) changed['tool_choice'] = choiceOf(choice);
-  if (hasCalls) changed['messages'] = listOf(messages).map((message, at) => (hasCustomCall(message) ? callsOf(`messages[${at}]`, message) : message));
+  if (hasCalls) {
+    changed['messages'] = listOf(messages).map((message, at) => (hasCustomCall(message) ? callsOf(`messages[${at}]`, message) : message));
+  }
   const isHeld = customs.every((tool) => isFreeText(formatOf(tool)));
   return {
     body: { ...body, ...changed },
@@ -44,23 +48,40 @@ function formatOf(tool: Fields): unknown {
 function functionOf(param: string, { custom, ...more }: Fields): Fields {
   const { name, description } = object(`${param}.custom`, custom);
   const about = optional(`${param}.custom.description`, description, text);
-  return { ...more, type: 'function', function: { name: text(`${param}.custom.name`, name), ...(about !== null && { description: about }), parameters: inputSchema(formatOf({ custom })) } };
+  return {
+    ...more,
+    type: 'function',
+    function: {
+      name: text(`${param}.custom.name`, name),
+      ...(about !== null && { description: about }),
+      parameters: inputSchema(formatOf({ custom })),
+    },
+  };
 }
 
 const namedOf = (tool: unknown): unknown => (isCustom(tool) ? { type: 'function', function: tool['custom'] } : tool);
 
 function choiceOf(choice: Fields): unknown {
   const { allowed_tools: allowed } = choice;
-  return isFields(allowed) && Array.isArray(allowed['tools']) ? { ...choice, allowed_tools: { ...allowed, tools: (allowed['tools'] as unknown[]).map(namedOf) } } : namedOf(choice);
+  return isFields(allowed) && Array.isArray(allowed['tools'])
+    ? { ...choice, allowed_tools: { ...allowed, tools: (allowed['tools'] as unknown[]).map(namedOf) } }
+    : namedOf(choice);
 }
 
 const hasCustomCall = (message: unknown): message is Fields => isFields(message) && listOf(message['tool_calls']).some(isCustom);
 
-const callsOf = (param: string, message: Fields): Fields => ({ ...message, tool_calls: listOf(message['tool_calls']).map((call, at) => (isCustom(call) ? callOf(`${param}.tool_calls[${at}].custom`, call) : call)) });
+const callsOf = (param: string, message: Fields): Fields => ({
+  ...message,
+  tool_calls: listOf(message['tool_calls']).map((call, at) => (isCustom(call) ? callOf(`${param}.tool_calls[${at}].custom`, call) : call)),
+});
 
 function callOf(param: string, { custom, ...more }: Fields): Fields {
   const { name, input } = object(param, custom);
-  return { ...more, type: 'function', function: { name: text(`${param}.name`, name), arguments: JSON.stringify({ input: text(`${param}.input`, input) }) } };
+  return {
+    ...more,
+    type: 'function',
+    function: { name: text(`${param}.name`, name), arguments: JSON.stringify({ input: text(`${param}.input`, input) }) },
+  };
 }
 
 /** The names of the custom tools of a request. */
@@ -114,4 +135,5 @@ export class CustomCalls {
   }
 }
 
-const said = ({ index }: OpenCall, piece: string): string | null => (piece === '' ? null : `"tool_calls":[{"index":${index},"custom":{"input":${JSON.stringify(piece)}}}]`);
+const said = ({ index }: OpenCall, piece: string): string | null =>
+  piece === '' ? null : `"tool_calls":[{"index":${index},"custom":{"input":${JSON.stringify(piece)}}}]`;

@@ -8,11 +8,22 @@ import { CustomCalls, customNames, inputIn } from './custom-tools.ts';
 import { readsFunctions } from './functions.ts';
 import type { ChatAnswer, ChatCompletion, ChatToolCall, ChatUsage } from './wire.ts';
 
-const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_calls', content_filter: 'content_filter' };
+const openaiWords: Readonly<Record<FinishReason, string>> = {
+  completed: 'stop',
+  length_limit: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+};
 
 /** The word of the API for a finish reason, as the config has it. */
 export const wordOf = (reason: FinishReason | null, { finishReason, request }: ReplyHead): string | null =>
-  reason === null ? null : finishReason === 'unified' ? reason : reason === 'tool_calls' && readsFunctions(request) ? 'function_call' : openaiWords[reason];
+  reason === null
+    ? null
+    : finishReason === 'unified'
+      ? reason
+      : reason === 'tool_calls' && readsFunctions(request)
+        ? 'function_call'
+        : openaiWords[reason];
 
 /** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
 export function usageOf(usage: Usage): ChatUsage | null {
@@ -21,7 +32,13 @@ export function usageOf(usage: Usage): ChatUsage | null {
   if (prompt === null && completion === null) return null;
   const { reasoning, cacheRead, cacheWrite, details, webSearches, charged } = usage;
   const ofPrompt = said({ cached_tokens: cacheRead, cache_write_tokens: cacheWrite, audio_tokens: details?.inputAudio });
-  const ofCompletion = said({ reasoning_tokens: reasoning, audio_tokens: details?.outputAudio, image_tokens: details?.outputImage, accepted_prediction_tokens: details?.acceptedPrediction, rejected_prediction_tokens: details?.rejectedPrediction });
+  const ofCompletion = said({
+    reasoning_tokens: reasoning,
+    audio_tokens: details?.outputAudio,
+    image_tokens: details?.outputImage,
+    accepted_prediction_tokens: details?.acceptedPrediction,
+    rejected_prediction_tokens: details?.rejectedPrediction,
+  });
   // cost: eight spreads take ten times as long
   const counts: { -readonly [Name in keyof ChatUsage]: ChatUsage[Name] } = {};
   if (prompt !== null) counts.prompt_tokens = prompt;
@@ -59,7 +76,12 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
     provider: providerOf(head),
     system_fingerprint: null,
     ...Object.assign({}, ...reply.choices.map((choice) => extrasOn('reply', choice))),
-    choices: reply.choices.map((choice, index) => ({ index, message: messageOf(choice, head), ...extrasOn('choice', choice), finish_reason: wordOf(choice.finish, head) })),
+    choices: reply.choices.map((choice, index) => ({
+      index,
+      message: messageOf(choice, head),
+      ...extrasOn('choice', choice),
+      finish_reason: wordOf(choice.finish, head),
+    })),
     ...(usage !== null && { usage }),
   } satisfies ChatCompletion);
 }
@@ -72,23 +94,28 @@ function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead
     ...(reasoning !== '' && Object.fromEntries(reasoningFields.map((field) => [field, reasoning]))),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(refusal !== '' && { refusal }),
-    ...(toolCalls.length > 0 && (readsFunctions(request) ? oldCall(toolCalls) : { tool_calls: toolCalls.map((call) => encodeCall(call, customNames(request))) })),
+    ...(toolCalls.length > 0 &&
+      (readsFunctions(request) ? oldCall(toolCalls) : { tool_calls: toolCalls.map((call) => encodeCall(call, customNames(request))) })),
     ...extrasOn('message', choice),
   };
 }
 
 const encodeCall = ({ id, name, arguments: input }: FoldedToolCall, customs: readonly unknown[]): ChatToolCall =>
-  customs.includes(name) ? { id, type: 'custom', custom: { name, input: inputIn(input) } } : { id, type: 'function', function: { name, arguments: input } };
+  customs.includes(name)
+    ? { id, type: 'custom', custom: { name, input: inputIn(input) } }
+    : { id, type: 'function', function: { name, arguments: input } };
 
 /** wire: an answer in the form from before tools has one call (OpenAI: Chat, deprecated `function_call`). */
-const oldCall = ([call]: readonly FoldedToolCall[]): object => (call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } });
+const oldCall = ([call]: readonly FoldedToolCall[]): object =>
+  call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } };
 
 /** wire: clients of OpenRouter refuse a reply without `provider`. */
 const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, model.indexOf('/')));
 
 const nothing = Object.freeze({});
 
-const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => (extras.length === 0 ? nothing : Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value])));
+const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object =>
+  extras.length === 0 ? nothing : Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that gets no event of its own. */
 function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string | null {
@@ -100,7 +127,9 @@ function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string 
       return reasoningFields.map((field) => `"${field}":${text}`).join(',');
     }
     case 'tool-start':
-      if (readsFunctions(request)) return chunk.index === 0 ? `"content":null,"function_call":{"name":${JSON.stringify(chunk.name)},"arguments":""}` : null;
+      if (readsFunctions(request)) {
+        return chunk.index === 0 ? `"content":null,"function_call":{"name":${JSON.stringify(chunk.name)},"arguments":""}` : null;
+      }
       return `"tool_calls":[{"index":${chunk.index},"id":${JSON.stringify(chunk.id)},"type":"function","function":{"name":${JSON.stringify(chunk.name)},"arguments":""}}]`;
     case 'tool-delta':
       if (readsFunctions(request)) return chunk.index === 0 ? `"function_call":{"arguments":${JSON.stringify(chunk.arguments)}}` : null;
@@ -154,8 +183,13 @@ class StreamEncoder implements Encoder {
       if (chunk.type === 'finish') for (const rest of this.#customs?.rest(chunk.choice) ?? []) text += this.#event(chunk.choice, rest, '');
       const custom = this.#customs?.delta(chunk);
       const delta = custom === undefined ? deltaOf(chunk, this.#head) : custom;
-      if (delta !== null && chunk.type !== 'usage') text += this.#event(chunk.choice, delta, chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '');
-      else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
+      if (delta !== null && chunk.type !== 'usage') {
+        text += this.#event(
+          chunk.choice,
+          delta,
+          chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '',
+        );
+      } else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = usageOf(chunk.usage);
       else if (chunk.type === 'extra') this.#know(chunk.field, chunk.value);
     }
@@ -168,7 +202,9 @@ class StreamEncoder implements Encoder {
     // a client that does not expect an event without choices reads the first choice of each event
     const lastChoice = includeUsage ? '' : door?.['usage_apart'] === true ? '{"index":0,"delta":{},"finish_reason":null}' : null;
     const list = [...this.#finishes];
-    const finishes = list.map(([choice, reason], at) => this.#finish(choice, reason, lastChoice !== null || at < list.length - 1 ? '' : counted));
+    const finishes = list.map(([choice, reason], at) =>
+      this.#finish(choice, reason, lastChoice !== null || at < list.length - 1 ? '' : counted),
+    );
     return `${finishes.join('')}${lastChoice !== null && counted !== '' ? `${this.#opening}${lastChoice}]${counted}}\n\n` : ''}data: [DONE]\n\n`;
   }
 

@@ -15,9 +15,18 @@ export function withTools(body: Fields): Fields {
   const wanted = optional('function_call', body['function_call'], choiceOf);
   if (declared === null && wanted === null) return messages === null ? body : { ...body, ...messages };
   const { functions: _, function_call: __, ...others } = body;
-  for (const name of ['tools', 'tool_choice']) if ((others[name] ?? null) !== null) throw new GatewayError('invalid_request', `Send either functions or tools, not both: "${name}" belongs to tools.`, { param: name });
+  for (const name of ['tools', 'tool_choice']) {
+    if ((others[name] ?? null) !== null) {
+      throw new GatewayError('invalid_request', `Send either functions or tools, not both: "${name}" belongs to tools.`, { param: name });
+    }
+  }
   // an answer of the old form has one call
-  return { ...others, ...messages, ...(declared !== null && declared.length > 0 && { tools: declared, parallel_tool_calls: false }), ...(wanted !== null && { tool_choice: wanted }) };
+  return {
+    ...others,
+    ...messages,
+    ...(declared !== null && declared.length > 0 && { tools: declared, parallel_tool_calls: false }),
+    ...(wanted !== null && { tool_choice: wanted }),
+  };
 }
 
 /** Whether the caller declares functions, and so reads calls in the old form. */
@@ -52,7 +61,12 @@ function messagesOf(messages: readonly unknown[]): unknown[] {
     if (!isFields(call)) return message;
     const id = `call_function${at}`;
     open.set(text(`${param}.function_call.name`, call['name']), id);
-    return { ...others, tool_calls: [{ id, type: 'function', function: { name: call['name'], arguments: text(`${param}.function_call.arguments`, call['arguments']) } }] };
+    return {
+      ...others,
+      tool_calls: [
+        { id, type: 'function', function: { name: call['name'], arguments: text(`${param}.function_call.arguments`, call['arguments']) } },
+      ],
+    };
   });
 }
 
@@ -60,7 +74,9 @@ function resultOf({ name, content, ...others }: Fields, param: string, open: Map
   if (name === undefined || name === null) throw missing(`${param}.name`, 'the name of the function that gave this result');
   const called = text(`${param}.name`, name);
   const id = open.get(called);
-  if (id === undefined) throw wrongValue(`${param}.name`, 'must be the name in a "function_call" of an earlier message that has no result yet');
+  if (id === undefined) {
+    throw wrongValue(`${param}.name`, 'must be the name in a "function_call" of an earlier message that has no result yet');
+  }
   open.delete(called);
   return { ...others, role: 'tool', tool_call_id: id, content: content ?? '' };
 }

@@ -1,6 +1,6 @@
 /**
- * POST /v1/chat/completions: the door that speaks the chat completions API, and POST /v1/completions for older clients. This plugin reads the caller's body and writes the
- * answer; the pipeline does everything between the two.
+ * POST /v1/chat/completions: the door that speaks the chat completions API, and POST /v1/completions for older
+ * clients. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two.
  */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -10,15 +10,27 @@ import { completionsDoor } from './completions.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 
-const about: About = { summary: 'Answer a chat', body: 'ChatCompletionRequest', answer: { 'application/json': 'ChatCompletion', 'text/event-stream': 'ChatCompletionChunk' } };
+const about: About = {
+  summary: 'Answer a chat',
+  body: 'ChatCompletionRequest',
+  answer: { 'application/json': 'ChatCompletion', 'text/event-stream': 'ChatCompletionChunk' },
+};
 
-const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(parseChatRequest(body), headers), encoder: createEncoder, encode: encodeReply, about };
+const chatDoor: Omit<Door, 'path'> = {
+  parse: (body, headers) => withUsageApart(parseChatRequest(body), headers),
+  encoder: createEncoder,
+  encode: encodeReply,
+  about,
+};
 
 /**
  * wire: the accumulator of openai-java 4.101 reads nothing but the usage of an event that has one, so it must not be the event with the
  * finish reason. What other clients read and where: README.md.
  */
-const withUsageApart = (request: ChatRequest, { 'x-stainless-lang': language }: Readonly<Record<string, string | undefined>>): ChatRequest =>
+const withUsageApart = (
+  request: ChatRequest,
+  { 'x-stainless-lang': language }: Readonly<Record<string, string | undefined>>,
+): ChatRequest =>
   language === 'java' && request.stream && !request.includeUsage ? { ...request, door: { ...request.door, usage_apart: true } } : request;
 
 export default definePlugin({

@@ -5,7 +5,22 @@
 import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { unknownOptions } from '../../../core/wire/adjustments.ts';
-import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
+import {
+  bodyFields,
+  boolean,
+  type Check,
+  count,
+  integer,
+  listOf,
+  missing,
+  modelName,
+  number,
+  object,
+  optional,
+  text,
+  wrongType,
+  wrongValue,
+} from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { withoutCustomTools } from './custom-tools.ts';
 import { declaresFunctions, withTools } from './functions.ts';
@@ -18,8 +33,21 @@ import { openedDetail } from '../../../core/wire/opaque.ts';
 export function parseChatRequest(body: unknown): ChatRequest {
   const given = bodyFields(body);
   const { body: plain, names, adjustments: ofTools } = withoutCustomTools(withTools(given));
-  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = plain;
-  const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
+  const {
+    model,
+    messages,
+    stream,
+    stream_options,
+    tools,
+    tool_choice,
+    parallel_tool_calls,
+    response_format,
+    max_tokens,
+    max_completion_tokens,
+    ...more
+  } = plain;
+  const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } =
+    more;
   const streamOptions = optional('stream_options', stream_options, object);
   const adjustments = [...ofTools, ...unknownOptions(streamOptions)];
   return {
@@ -46,12 +74,17 @@ export function parseChatRequest(body: unknown): ChatRequest {
     user: optional('user', user, text),
     rest,
     ...(declaresFunctions(given) && given['parallel_tool_calls'] !== false && { implied: ['parallel_tool_calls'] }),
-    ...((declaresFunctions(given) || names.length > 0) && { door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) } }),
+    ...((declaresFunctions(given) || names.length > 0) && {
+      door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) },
+    }),
     ...(adjustments.length > 0 && { adjustments }),
   };
 }
 
-/** An object inside the body, without its fields that are null, because null means absent. `content` stays, because a message with tool calls has `content: null`. */
+/**
+ * An object inside the body, without its fields that are null, because null means
+ * absent. `content` stays, because a message with tool calls has `content: null`.
+ */
 const fields: Check<Fields> = (param, value) => {
   const given = object(param, value);
   if (!Object.values(given).includes(null)) return given;
@@ -83,16 +116,24 @@ function message(param: string, value: unknown): Message {
   const checkedDetails = optional(`${param}.reasoning_details`, details, listOf(object));
   const parts = messageContent(`${param}.content`, content, role === 'assistant');
   const checkedCalls = optional(`${param}.tool_calls`, calls, listOf(toolCall));
-  // wire: OpenAI and Qwen answer 400 to an empty list (openai/openai-python#2061, smallmain/vscode-unify-chat-provider#65). Some SDKs add one to an answer without calls
+  // wire: OpenAI and Qwen answer 400 to an empty list (openai/openai-python#2061,
+  // smallmain/vscode-unify-chat-provider#65). Some SDKs add one to an answer without calls
   const ofCalls = checkedCalls !== null && { tool_calls: checkedCalls.length === 0 ? undefined : checkedCalls };
-  return { ...given, ...(parts !== null && { content: parts }), ...ofCalls, ...(checkedDetails !== null && { reasoning_details: (checkedDetails as unknown as ReasoningDetail[]).map(openedDetail) }) } as Message;
+  return {
+    ...given,
+    ...(parts !== null && { content: parts }),
+    ...ofCalls,
+    ...(checkedDetails !== null && { reasoning_details: (checkedDetails as unknown as ReasoningDetail[]).map(openedDetail) }),
+  } as Message;
 }
 
 /** The checked parts of a content that is a list; null for a text or an absent content. */
 function messageContent(param: string, content: unknown, isOptional: boolean): ContentPart[] | null {
   if (Array.isArray(content)) return listOf(contentPart)(param, content);
   if ((content === undefined || content === null) && !isOptional) throw missing(param, 'a string, or an array of parts');
-  if (content !== undefined && content !== null && typeof content !== 'string') throw wrongType(param, 'a string or an array of parts', content);
+  if (content !== undefined && content !== null && typeof content !== 'string') {
+    throw wrongType(param, 'a string or an array of parts', content);
+  }
   return null;
 }
 
@@ -134,7 +175,9 @@ const toolChoice: Check<ToolChoice> = (param, value) => {
   if (typeof value === 'string') {
     // wire: `any` is the word of other APIs for `required` (Mistral: Function calling; Anthropic: Tool use)
     const known = value === 'any' ? 'required' : value;
-    if (known !== 'auto' && known !== 'none' && known !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
+    if (known !== 'auto' && known !== 'none' && known !== 'required') {
+      throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
+    }
     return known;
   }
   const choice = fields(param, value);

@@ -63,7 +63,13 @@ export interface ChatMessage {
 
 export interface ChatTool {
   readonly type: string;
-  readonly function?: { readonly name: string; readonly description?: string | null; readonly parameters?: object | null; readonly strict?: boolean | null; readonly [field: string]: unknown };
+  readonly function?: {
+    readonly name: string;
+    readonly description?: string | null;
+    readonly parameters?: object | null;
+    readonly strict?: boolean | null;
+    readonly [field: string]: unknown;
+  };
   readonly [field: string]: unknown;
 }
 
@@ -86,7 +92,12 @@ export interface ChatCompletion {
   /** The provider and its model that answered. */
   readonly model: string;
   readonly provider: string;
-  readonly choices: readonly { readonly index: number; readonly message: ChatAnswer; readonly finish_reason: string | null; readonly [field: string]: unknown }[];
+  readonly choices: readonly {
+    readonly index: number;
+    readonly message: ChatAnswer;
+    readonly finish_reason: string | null;
+    readonly [field: string]: unknown;
+  }[];
   readonly usage?: ChatUsage;
   readonly [field: string]: unknown;
 }
@@ -127,7 +138,12 @@ export interface ChatCompletionChunk {
   readonly created: number;
   readonly model: string;
   readonly provider: string;
-  readonly choices: readonly { readonly index: number; readonly delta: Readonly<Record<string, unknown>>; readonly finish_reason: string | null; readonly [field: string]: unknown }[];
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: Readonly<Record<string, unknown>>;
+    readonly finish_reason: string | null;
+    readonly [field: string]: unknown;
+  }[];
   readonly usage?: ChatUsage;
   readonly [field: string]: unknown;
 }
@@ -149,6 +165,11 @@ export interface TextCompletion {
   /** Unix seconds. */
   readonly created: number;
   readonly model: string;
-  readonly choices: readonly { readonly index: number; readonly text: string; readonly logprobs: null; readonly finish_reason: string | null }[];
+  readonly choices: readonly {
+    readonly index: number;
+    readonly text: string;
+    readonly logprobs: null;
+    readonly finish_reason: string | null;
+  }[];
   readonly usage?: ChatUsage;
 }

@@ -22,26 +22,38 @@ export function messagesOf({ request }: Pick<LoggedDetail, 'request'>): readonly
   return Array.isArray(messages) ? (messages as Message[]) : [];
 }
 
-const choicesOf = ({ response }: Pick<LoggedDetail, 'response'>): readonly Choice[] => (response as { choices?: readonly Choice[] } | null)?.choices ?? [];
+const choicesOf = ({ response }: Pick<LoggedDetail, 'response'>): readonly Choice[] =>
+  (response as { choices?: readonly Choice[] } | null)?.choices ?? [];
 
 export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content;
-  return Array.isArray(content) ? (content as { text?: unknown }[]).map((part) => (typeof part.text === 'string' ? part.text : '')).join('') : '';
+  return Array.isArray(content)
+    ? (content as { text?: unknown }[]).map((part) => (typeof part.text === 'string' ? part.text : '')).join('')
+    : '';
 }
 
 const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer';
 const digest = (text: string): string => hash('sha256', text, 'base64url');
-const assistant = (text: string, calls: readonly { readonly id?: string }[]): string => digest(`assistant ${calls.map(({ id }) => id).join()} ${text.trim()}`);
+const assistant = (text: string, calls: readonly { readonly id?: string }[]): string =>
+  digest(`assistant ${calls.map(({ id }) => id).join()} ${text.trim()}`);
 
 /** A text that is equal for messages with the same meaning: an answer may come back with other fields than it had. */
 function markOf(message: Message): string {
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as { id?: string }[]) : [];
-  return message['role'] === 'assistant' ? assistant(textOf(message), calls) : digest(JSON.stringify([message['role'], message['tool_call_id'], message['content']]));
+  return message['role'] === 'assistant'
+    ? assistant(textOf(message), calls)
+    : digest(JSON.stringify([message['role'], message['tool_call_id'], message['content']]));
 }
 
-const marksOf = (record: LoggedDetail): string[] => messagesOf(record).filter((message) => !isInstruction(message)).map(markOf);
+const marksOf = (record: LoggedDetail): string[] =>
+  messagesOf(record)
+    .filter((message) => !isInstruction(message))
+    .map(markOf);
 
-/** Requests in the groups of their conversations: a request continues another one if its history has that one's messages and answer. @param records the oldest first */
+/**
+ * Requests in the groups of their conversations: a request continues another one if its history has that one's messages and answer.
+ * @param records the oldest first
+ */
 export function chainsOf(records: readonly LoggedDetail[]): LoggedDetail[][] {
   const chains: LoggedDetail[][] = [];
   /** The conversations that can go on, by the digest of their history with its last answer. */
@@ -69,7 +81,9 @@ export function turnsOf(records: readonly LoggedDetail[]): Turn[] {
     const known = before.reduce((most, { marks }) => Math.max(most, sharedOf(marks, own.marks)), 0);
     const isInstructed = before.some(({ instructions }) => instructions === own.instructions);
     // what was answered is part of the history from now on
-    for (const { text = '', toolCalls = [] } of choicesOf(whole)) before.push({ ...own, marks: [...own.marks, assistant(text, toolCalls)] });
+    for (const { text = '', toolCalls = [] } of choicesOf(whole)) {
+      before.push({ ...own, marks: [...own.marks, assistant(text, toolCalls)] });
+    }
     before.push(own);
     let place = 0;
     const fresh = messagesOf(whole).filter((message) => (isInstruction(message) ? !isInstructed : place++ >= known));

@@ -1,4 +1,7 @@
-/** /dashboard: the pages for operators. They are static modules without a build step. Their data comes from the log API and from the views that this plugin adds. */
+/**
+ * /dashboard: the pages for operators. They are static modules without a build
+ * step. Their data comes from the log API and from the views that this plugin adds.
+ */
 import { GatewayError } from '../../../core/errors.ts';
 import { noLog } from '../../../core/log/store.ts';
 import type { LogReader } from '../../../core/log/store.ts';
@@ -46,15 +49,32 @@ export default definePlugin({
       const { files, version: own } = site();
       // safety: browsers keep a file for ever, so an address with another version must not return the present file
       const file = version === own ? files.get(asset) : undefined;
-      if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`, { headers: { 'cache-control': 'no-store' } });
+      if (file === undefined) {
+        throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`, {
+          headers: { 'cache-control': 'no-store' },
+        });
+      }
       const answer = serveFile(file, arrived.headers);
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
     // the page has no data, so everybody may load it; each view refuses callers without access, and the page then shows the sign-in
     routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', about: aboutPage, handle: () => page(site()) });
     routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', about: aboutPage, handle: below });
-    routes.add({ method: 'POST', path: '/api/session', auth: 'none', bodyLimit: 4096, about: { ...aboutSession, summary: 'Sign a browser in', body: 'SignIn' }, handle: signIn.begin });
-    routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', about: { ...aboutSession, summary: 'Sign a browser out' }, handle: signIn.end });
+    routes.add({
+      method: 'POST',
+      path: '/api/session',
+      auth: 'none',
+      bodyLimit: 4096,
+      about: { ...aboutSession, summary: 'Sign a browser in', body: 'SignIn' },
+      handle: signIn.begin,
+    });
+    routes.add({
+      method: 'DELETE',
+      path: '/api/session',
+      auth: 'none',
+      about: { ...aboutSession, summary: 'Sign a browser out' },
+      handle: signIn.end,
+    });
 
     const view = (path: string, answer: (asked: ViewRequest, request: EndpointRequest) => Promise<Answer>): void =>
       routes.add({
@@ -70,7 +90,9 @@ export default definePlugin({
       });
     for (const [name, answer] of Object.entries(plainViews)) view(`/api/views/${name}`, async (asked) => confidential(await answer(asked)));
     view('/api/views/logs', (asked, { arrived: { signal } }) => inParts(logsView({ ...asked, signal })));
-    view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
+    view('/api/views/request/:id', async ({ reader }, { params }) =>
+      confidential(await requestView(params['id'] ?? '', { reader, config })),
+    );
 
     const described = (path: string, describe: (asked: { reader: LogReader | null; now: number }) => Promise<object>): void =>
       routes.add({
@@ -83,8 +105,16 @@ export default definePlugin({
     described('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seen() }));
     described('/api/models', (asked) => modelsView(config, asked));
     peers?.answer('reloads', () => reloads());
-    described('/api/config', async () => configView(config, { loadedAt, reloads: mergedReloads([reloads(), ...(((await peers?.ask('reloads', null)) ?? []) as Reload[][])]) }));
-    routes.add({ method: 'GET', path: '/api/config/file', auth: 'admin', about: aboutView, handle: async ({ query }) => confidential(await configFileView(config, query.get('name'))) });
+    described('/api/config', async () =>
+      configView(config, { loadedAt, reloads: mergedReloads([reloads(), ...(((await peers?.ask('reloads', null)) ?? []) as Reload[][])]) }),
+    );
+    routes.add({
+      method: 'GET',
+      path: '/api/config/file',
+      auth: 'admin',
+      about: aboutView,
+      handle: async ({ query }) => confidential(await configFileView(config, query.get('name'))),
+    });
   },
 });
 
@@ -93,12 +123,23 @@ function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Ans
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
 
-const plainViews: Readonly<Record<string, (asked: ViewRequest) => Promise<object>>> = { overview: overviewView, breakdown: breakdownView, spend: spendView, conversations: conversationsView, conversation: conversationView, typical: typicalView, answers: answersView };
+const plainViews: Readonly<Record<string, (asked: ViewRequest) => Promise<object>>> = {
+  overview: overviewView,
+  breakdown: breakdownView,
+  spend: spendView,
+  conversations: conversationsView,
+  conversation: conversationView,
+  typical: typicalView,
+  answers: answersView,
+};
 
 const aboutPage: About = { summary: 'The dashboard, a page for browsers', answer: { 'text/html': null, '*/*': null } };
 const aboutSession = { answer: { 'application/json': 'SignedIn' } };
 /** The pages and these answers change together. */
-const aboutView: About = { summary: 'Data of the dashboard. It may change in any release: programs ask /api/logs, /api/stats and /api/series', answer: { 'application/json': { type: 'object' }, 'application/x-ndjson': null } };
+const aboutView: About = {
+  summary: 'Data of the dashboard. It may change in any release: programs ask /api/logs, /api/stats and /api/series',
+  answer: { 'application/json': { type: 'object' }, 'application/x-ndjson': null },
+};
 
 const confidential = (value: object): Answer => json(value, { headers: protective });
 

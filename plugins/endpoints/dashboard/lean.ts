@@ -3,7 +3,10 @@
  * stays as it is.
  */
 
-/** A script without comments and indentation. Multi-line texts lose their indentation too: only `htm` templates have some, and `htm` ignores it. */
+/**
+ * A script without comments and indentation. Multi-line texts lose their
+ * indentation too: only `htm` templates have some, and `htm` ignores it.
+ */
 export function leanScript(source: string): string {
   return source
     .replaceAll(/^[ \t]*\/\*\*?[\s\S]*?\*\/[ \t]*\n/gm, '')
@@ -13,4 +16,9 @@ export function leanScript(source: string): string {
 }
 
 /** A style sheet without comments, indentation, and spaces around punctuation. */
-export const leanStyle = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\/\n?/g, '').replaceAll(/^[ \t]+/gm, '').replaceAll(/\s*([{};,])\s*/g, '$1').replaceAll(': ', ':');
+export const leanStyle = (source: string): string =>
+  source
+    .replaceAll(/\/\*[\s\S]*?\*\/\n?/g, '')
+    .replaceAll(/^[ \t]+/gm, '')
+    .replaceAll(/\s*([{};,])\s*/g, '$1')
+    .replaceAll(': ', ':');

@@ -28,19 +28,33 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
   const { adminKey, dataDir } = config.server;
   const begin = async ({ arrived, address, body }: EndpointRequest): Promise<Answer> => {
     refuseForeign(arrived.headers);
-    if (adminKey === null) throw new GatewayError('bad_request', 'Nobody can sign in, because the gateway has no admin key: set server.admin_key in the config.');
+    if (adminKey === null) {
+      throw new GatewayError(
+        'bad_request',
+        'Nobody can sign in, because the gateway has no admin key: set server.admin_key in the config.',
+      );
+    }
     const { key } = (parseJson(await body(), 4) ?? {}) as { key?: unknown };
-    if (typeof key !== 'string' || !(await signIns.isRight([key], adminKey.reveal(), { address, logger }))) throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
+    if (typeof key !== 'string' || !(await signIns.isRight([key], adminKey.reveal(), { address, logger }))) {
+      throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
+    }
     const { value } = newSession(adminKey, arrived.createdAt + sessionMs);
-    return json({ signed_in: true } satisfies SignedIn, { headers: { 'set-cookie': cookie(value, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
+    return json({ signed_in: true } satisfies SignedIn, {
+      headers: { 'set-cookie': cookie(value, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' },
+    });
   };
   const end = ({ arrived }: EndpointRequest): Answer => {
     refuseForeign(arrived.headers);
     const session = sessionOf(arrived, signIns);
     if (session !== null) signIns.ended.add(session, { dataDir, now: arrived.createdAt });
-    return json({ signed_in: false } satisfies SignedIn, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
+    return json({ signed_in: false } satisfies SignedIn, {
+      headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' },
+    });
   };
-  /** A person who has signed in may call models from these pages, without a key of the config. The log names such requests by the key `dashboard`. */
+  /**
+   * A person who has signed in may call models from these pages, without a
+   * key of the config. The log names such requests by the key `dashboard`.
+   */
   const caller = (arrived: Arrived): Principal | undefined => {
     const { headers } = arrived;
     // cost: nearly no request has a cookie
@@ -61,7 +75,9 @@ function refuseForeign(headers: Headers): void {
   requireJson(headers);
 }
 
-/** The `set-cookie` header. Where the browser uses TLS (which ends at a proxy before the gateway), the cookie is never sent over plain HTTP. */
+/**
+ * The `set-cookie` header. Where the browser uses TLS (which ends at a proxy before the gateway), the cookie is never sent over plain HTTP.
+ */
 function cookie(value: string, headers: Headers, maxAge: number): string {
   const isSecure = headers['x-forwarded-proto'] === 'https' || headers['origin']?.startsWith('https:') === true;
   return `${adminCookie}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;

@@ -60,11 +60,22 @@ function folder(): URL {
 export function readStaticFiles(): StaticFiles {
   const root = folder();
   const files = new Map<string, StaticFile>();
-  const found = (patterns: string[]): string[] => globSync(patterns, { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
+  const found = (patterns: string[]): string[] =>
+    globSync(patterns, { cwd: fileURLToPath(root) })
+      .map((path) => path.replaceAll('\\', '/'))
+      .sort();
   const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-  for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
+  for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) {
+    files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
+  }
   // a browser cannot import from the core, so it gets the table of fields as a file
-  files.set('parts/fields.js', fileOf('parts/fields.js', Buffer.from(`export const fields = ${JSON.stringify(pageFields)};\nexport const timeFilters = ${JSON.stringify(timeFilters)};\n`)));
+  files.set(
+    'parts/fields.js',
+    fileOf(
+      'parts/fields.js',
+      Buffer.from(`export const fields = ${JSON.stringify(pageFields)};\nexport const timeFilters = ${JSON.stringify(timeFilters)};\n`),
+    ),
+  );
   // cost: one file compresses better than four; the pages load the other styles when they need them
   files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
   for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
@@ -85,20 +96,37 @@ export function readStaticFiles(): StaticFiles {
   return { files, version, page, scriptHash: `sha256-${hash('sha256', map, 'base64')}` };
 }
 
-/** The modules that these files import, directly or not. The page names them all, so that a browser fetches them at once and not one after the other. */
+/**
+ * The modules that these files import, directly or not. The page names them
+ * all, so that a browser fetches them at once and not one after the other.
+ */
 function modulesOf(files: StaticFiles['files'], paths: readonly string[], known = new Set<string>()): Set<string> {
   for (const path of paths) {
     const file = files.get(path);
     if (file === undefined || known.has(path)) continue;
     known.add(path);
-    const imported = Array.from(file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm), ([, specifier = '']) => specifier);
-    modulesOf(files, imported.map((specifier) => vendored.find((one) => one.specifier === specifier)?.file ?? new URL(specifier, `file:///${path}`).pathname.slice(1)), known);
+    const imported = Array.from(
+      file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm),
+      ([, specifier = '']) => specifier,
+    );
+    modulesOf(
+      files,
+      imported.map(
+        (specifier) => vendored.find((one) => one.specifier === specifier)?.file ?? new URL(specifier, `file:///${path}`).pathname.slice(1),
+      ),
+      known,
+    );
   }
   return known;
 }
 
 function fileOf(path: string, bytes: Buffer): StaticFile {
-  return { type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream', bytes, coded: new Map(), etag: hash('sha256', bytes, 'base64url').slice(0, 22) };
+  return {
+    type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+    bytes,
+    coded: new Map(),
+    etag: hash('sha256', bytes, 'base64url').slice(0, 22),
+  };
 }
 
 /** The answer with a file in the best coding that the browser takes, or 304 where the browser has the file already. */
@@ -107,10 +135,14 @@ export function serveFile(file: StaticFile, headers: Readonly<Record<string, str
   const etag = `"${file.etag}${coding === 'identity' ? '' : `-${coding}`}"`;
   const common = { etag, 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
   if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag) === true) return { status: 304, headers: common, body: '' };
-  return { headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) }, body: encoded(file, coding) };
+  return {
+    headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) },
+    body: encoded(file, coding),
+  };
 }
 
-// cost: all requests wait while a file is compressed. Quality 9 takes ten times as long as 5 (300 ms for all files) and saves one byte in a thousand
+// cost: all requests wait while a file is compressed. Quality 9 takes ten
+// times as long as 5 (300 ms for all files) and saves one byte in a thousand
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /** The bytes of a file in a coding. */

@@ -26,11 +26,17 @@ export async function useOf(by: string, { reader, now }: UseOptions): Promise<Re
   return new Map(rows.map((row) => [row.value, row]));
 }
 
-export async function providersView({ providers, models }: Config, { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null }): Promise<object> {
+export async function providersView(
+  { providers, models }: Config,
+  { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null },
+): Promise<object> {
   // the range ends with a whole period, so that the answer stays the same while nothing happens
   const to = Math.floor(asking.now / stripMs) * stripMs + stripMs;
   const from = to - day;
-  const [use, tried] = await Promise.all([useOf('provider', asking), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);
+  const [use, tried] = await Promise.all([
+    useOf('provider', asking),
+    asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => []),
+  ]);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),
     models: models.filter((model) => model.providers.some(({ providerId }) => providerId === provider.id)).length,
@@ -57,7 +63,10 @@ const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, co
  * The config as it runs, and what was found in it. A value is shown as a mask if it is a `Secret`, or if its name says that it is one.
  * @param reloads those that any worker knows
  */
-export function configView(config: Config, { loadedAt, reloads }: { readonly loadedAt: number; readonly reloads: readonly Reload[] }): object {
+export function configView(
+  config: Config,
+  { loadedAt, reloads }: { readonly loadedAt: number; readonly reloads: readonly Reload[] },
+): object {
   const shown = reloads.map((reload) => ({ ...reload, problems: reload.problems === null ? null : shownProblems(reload.problems) }));
   const { server, keys, providers, routing, redis, limits, alerts, plugins, hash, models } = config;
   return {
@@ -82,9 +91,19 @@ export function configView(config: Config, { loadedAt, reloads }: { readonly loa
 }
 
 /** safety: a report quotes lines of the file and values, and each may hold a key; what is wrong, and where, is enough. */
-const shownProblems = (problems: string): string => shownText(problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n')).trim();
+const shownProblems = (problems: string): string =>
+  shownText(
+    problems
+      .split('\n')
+      .filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line))
+      .join('\n'),
+  ).trim();
 const shownText = (text: string): string => text.replaceAll(keyLike, `"${mask}"`);
-const shownFinding = (finding: ConfigFinding): object => ({ ...finding, message: shownText(finding.message), hint: finding.hint === null ? null : shownText(finding.hint) });
+const shownFinding = (finding: ConfigFinding): object => ({
+  ...finding,
+  message: shownText(finding.message),
+  hint: finding.hint === null ? null : shownText(finding.hint),
+});
 
 /** A quoted word of eight characters or more with a digit or a capital in it, or an address. */
 const keyLike = /"(?=[^"\s]*[\dA-Z])[^"\s]{8,}"|"[^"\s]*:\/\/[^"]*"/g;

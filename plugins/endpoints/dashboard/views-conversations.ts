@@ -39,13 +39,18 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
   const metaKeys = await reader.metadataKeys(query);
   const found = usual.find((name) => metaKeys.includes(name));
   const by = nameAsWritten(params.get('by') ?? '') || (found === undefined ? byHistory : `meta.${found}`);
-  if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
+  if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) {
+    throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
+  }
   const { data, isAll } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
   return { by, metaKeys, isAll, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
 }
 
 async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ data: Shown[]; isAll: boolean }> {
-  const { data: records, next } = await reader.list({ ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] }, { limit: most.scanned, cursor: null });
+  const { data: records, next } = await reader.list(
+    { ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] },
+    { limit: most.scanned, cursor: null },
+  );
   // an empty text names no conversation, and no filter finds it
   const named = records.toReversed().filter(({ metadata }) => metadata[by.slice('meta.'.length)] !== '');
   const groups = Map.groupBy(named, ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
@@ -62,14 +67,26 @@ function shownOf(value: string | null, records: readonly LoggedRequest[], openin
   const costs = records.flatMap(({ cost }) => parseDollars(cost ?? '') ?? []);
   const [first, last] = [records[0], records.at(-1)] as [LoggedRequest, LoggedRequest];
   return {
-    value, of: last.id, opening, turns: records.length, errors: records.filter(isError).length,
-    models: [...new Set(records.flatMap(({ model }) => model ?? []))], firstAt: first.createdAt, lastAt: last.createdAt,
+    value,
+    of: last.id,
+    opening,
+    turns: records.length,
+    errors: records.filter(isError).length,
+    models: [...new Set(records.flatMap(({ model }) => model ?? []))],
+    firstAt: first.createdAt,
+    lastAt: last.createdAt,
     cost: costs.length === 0 ? null : formatDollars(costs.reduce((sum, cost) => sum + cost, 0n)),
     estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
   };
 }
 
-const openingOf = (record: LoggedDetail | undefined): string | null => (record === undefined ? null : (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0]?.slice(0, most.opening) ?? null));
+const openingOf = (record: LoggedDetail | undefined): string | null =>
+  record === undefined
+    ? null
+    : (messagesOf(record)
+        .filter(({ role }) => role === 'user')
+        .map(textOf)[0]
+        ?.slice(0, most.opening) ?? null);
 
 /** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
 async function read(reader: LogReader, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
@@ -91,8 +108,13 @@ export async function conversationView(asked: ViewRequest): Promise<object> {
   const of = params.get('of');
   const [by, value] = [nameAsWritten(params.get('by') ?? ''), params.get('value') ?? ''];
   if (of === null && !by.startsWith('meta.')) throw badFilter('by', 'A conversation is known by `of`, or by `by=meta.<key>` and `value`.');
-  const { records, isAll } = of === null ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null }) : await around(reader, of);
-  if (records.length === 0) throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });
+  const { records, isAll } =
+    of === null
+      ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null })
+      : await around(reader, of);
+  if (records.length === 0) {
+    throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });
+  }
   const { opening, ...sums } = shownOf(of === null ? value : null, records, openingOf(records[0]));
   return { ...sums, opening, isAll, data: turnsOf(records) };
 }
@@ -104,14 +126,24 @@ async function around(reader: LogReader, id: string): Promise<{ records: LoggedD
   const at = Date.parse(record.createdAt);
   const words = soughtOf(record);
   if (words === null) return { records: [record], isAll: true };
-  const { records, isAll } = await read(reader, { from: at - day, to: at + day, conditions: record.key === null ? [] : [{ field: 'key', operator: 'in', values: [record.key] }], text: words });
+  const { records, isAll } = await read(reader, {
+    from: at - day,
+    to: at + day,
+    conditions: record.key === null ? [] : [{ field: 'key', operator: 'in', values: [record.key] }],
+    text: words,
+  });
   const chain = chainsOf(records.filter((one) => messagesOf(one).length > 0)).find((own) => own.some((one) => one.id === id));
   return { records: chain ?? [record], isAll };
 }
 
 /** Words of the first message, for a text search: every request of the conversation has them. Null where there are none. */
 function soughtOf(record: LoggedDetail): string | null {
-  const runs = (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0] ?? '').match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
+  const runs =
+    (
+      messagesOf(record)
+        .filter(({ role }) => role === 'user')
+        .map(textOf)[0] ?? ''
+    ).match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
   const [longest] = runs.toSorted((a, b) => b.length - a.length);
   return longest?.trim().slice(0, most.sought).trim() || null;
 }

@@ -10,7 +10,14 @@ export async function requestView(id: string, { reader, config }: { reader: LogR
   if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
   // cost: the request of the chat door is in the record
   const asked = record.request === null || record.path.endsWith('/chat/completions') ? null : askedBody(record.path, record.request);
-  return { record, asked, prices: pricesOf(record, config), isSameConfig: record.configHash === config.hash, bodies: status.bodies, retentionDays: status.retentionDays };
+  return {
+    record,
+    asked,
+    prices: pricesOf(record, config),
+    isSameConfig: record.configHash === config.hash,
+    bodies: status.bodies,
+    retentionDays: status.retentionDays,
+  };
 }
 
 function pricesOf({ model: id, provider, attempts }: LoggedDetail, { models }: Config): Pricing | null {
@@ -30,15 +37,22 @@ const mostRead = 20_000;
 const fewest = 20;
 
 /**
- * How long requests of a model took at a provider that answered them and was asked first, before a moment: `model`, `provider` and `at`, in milliseconds since 1970. The
- * hour before shows how many requests there are, and so how far back the query can reach.
+ * How long requests of a model took at a provider that answered them and was asked first, before a moment: `model`, `provider` and
+ * `at`, in milliseconds since 1970. The hour before shows how many requests there are, and so how far back the query can reach.
  */
 export async function typicalView({ reader, params }: ViewRequest): Promise<object> {
   const at = Number(params.get('at'));
   const [model, provider] = [params.get('model') ?? '', params.get('provider') ?? ''];
-  if (!Number.isSafeInteger(at) || model === '' || provider === '') throw new GatewayError('invalid_value', 'Give model, provider and at.', { param: 'at' });
-  const conditions = Object.entries({ model, provider, status: 'ok', rescued: 'false' }).map(([field, value]) => ({ field, operator: 'in' as const, values: [value] }));
-  const before = async (hours: number): Promise<StatsRow | undefined> => (await reader.stats({ from: at - hours * hour, to: at, conditions, text: null }, { by: null, limit: 1 }))[0];
+  if (!Number.isSafeInteger(at) || model === '' || provider === '') {
+    throw new GatewayError('invalid_value', 'Give model, provider and at.', { param: 'at' });
+  }
+  const conditions = Object.entries({ model, provider, status: 'ok', rescued: 'false' }).map(([field, value]) => ({
+    field,
+    operator: 'in' as const,
+    values: [value],
+  }));
+  const before = async (hours: number): Promise<StatsRow | undefined> =>
+    (await reader.stats({ from: at - hours * hour, to: at, conditions, text: null }, { by: null, limit: 1 }))[0];
   const last = await before(1);
   const hours = reaches.find((reach) => (last?.requests ?? 0) * reach <= mostRead) ?? 1;
   const row = hours === 1 ? last : await before(hours);

@@ -50,7 +50,14 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
   const isWhole = isKept(from);
   const costAt = (at: number): string | null => daily.points.find((point) => point.at === at)?.cost ?? null;
   return {
-    by, from, to, lastFrom, now, retentionDays, total, metaKeys,
+    by,
+    from,
+    to,
+    lastFrom,
+    now,
+    retentionDays,
+    total,
+    metaKeys,
     earlier: earlierTotal ?? null,
     lastMonth: lastMonth ?? null,
     isWhole,
@@ -71,4 +78,12 @@ function costBefore(value: string | null, earlier: readonly StatsRow[] | null): 
   return earlier === null || (found === undefined && earlier.length >= most.before) ? null : (found?.cost ?? '0');
 }
 
-const shown = ({ value, requests, errors, cost, unpriced, estimated }: StatsRow, earlier: readonly StatsRow[] | null): object => ({ value, requests, errors, cost, unpriced, estimated, before: costBefore(value, earlier) });
+const shown = ({ value, requests, errors, cost, unpriced, estimated }: StatsRow, earlier: readonly StatsRow[] | null): object => ({
+  value,
+  requests,
+  errors,
+  cost,
+  unpriced,
+  estimated,
+  before: costBefore(value, earlier),
+});

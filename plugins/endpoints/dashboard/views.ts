@@ -27,7 +27,9 @@ const hour = day / 24;
 export function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
   // the time of a request is in its id
-  if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) return resolveQuery({ ...filter, since: null, from: null, to: null }, now);
+  if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) {
+    return resolveQuery({ ...filter, since: null, from: null, to: null }, now);
+  }
   // a view without a range is about the last day: everything on record may be too much to sum up
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
@@ -52,8 +54,13 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
 
 const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
 
-/** The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range. */
-function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly now: number; readonly first: number | undefined; readonly before: number }): number | null {
+/**
+ * The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range.
+ */
+function narrowFor(
+  { from, to }: LogQuery,
+  { now, first, before }: { readonly now: number; readonly first: number | undefined; readonly before: number },
+): number | null {
   if (to !== null || from === null || before > 0 || first === undefined || first < (from + now) / 2) return null;
   return roundWidths.find((width) => (now - first) / width <= 90) ?? null;
 }
@@ -62,7 +69,8 @@ function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly no
 const fewestColumns = 15;
 
 /** The time at which narrower columns begin. */
-const beginOf = (points: readonly { readonly at: number }[], width: number, now: number): number => Math.min(points[0]?.at ?? now, Math.floor(now / width - fewestColumns) * width);
+const beginOf = (points: readonly { readonly at: number }[], width: number, now: number): number =>
+  Math.min(points[0]?.at ?? now, Math.floor(now / width - fewestColumns) * width);
 
 /** A part of an answer; `more` says that another one follows. */
 export type Part = Readonly<Record<string, unknown>> & { readonly more: boolean };
@@ -76,7 +84,11 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const [page, facets, { retentionDays }] = await Promise.all([reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params), signal }), reader.facets(query), reader.status()]);
+  const [page, facets, { retentionDays }] = await Promise.all([
+    reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params), signal }),
+    reader.facets(query),
+    reader.status(),
+  ]);
   // cost: sums that read every record would slow the rows down, where a store answers several questions at once
   const summing = sumsOf(asked, query, bucketMs).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
   const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);
@@ -88,7 +100,8 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
 async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
   // in an old log, the requests of a filter may all be new
-  const narrow = query.conditions.length > 0 || query.text !== null ? null : narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
+  const narrow =
+    query.conditions.length > 0 || query.text !== null ? null : narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
   const older = narrow === null ? [] : (await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null })).data;
   if (narrow === null || older.length > 0) return wide;
   const width = Math.min(bucketMs, narrow);
@@ -120,17 +133,32 @@ export interface Tried extends Totals {
 /** The attempts at each provider, also those after which another provider answered. The provider with the most attempts is first. */
 export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
   const { points } = await reader.series(query, { bucketMs, by: 'attempt.provider', most: mostProviders });
-  const tried = Array.from(Map.groupBy(points, ({ value }) => value), ([provider, own]) => ({ provider, ...totalOf(own), points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const) }));
+  const tried = Array.from(
+    Map.groupBy(points, ({ value }) => value),
+    ([provider, own]) => ({
+      provider,
+      ...totalOf(own),
+      points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const),
+    }),
+  );
   return tried.sort((a, b) => b.requests - a.requests);
 }
 
-/** The slowest values are searched among this many values with the most requests: the latency of a value with three requests says little. */
+/**
+ * The slowest values are searched among this many values with the most requests: the latency of a value with three requests says little.
+ */
 const mostCompared = 100;
 
 /** The largest values of a dimension, by one of `ranks` or by their latency. */
-async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: { readonly by: string; readonly rank: string | null }): Promise<readonly StatsRow[]> {
+async function largest(
+  reader: LogReader,
+  query: LogQuery,
+  { by, rank: asked }: { readonly by: string; readonly rank: string | null },
+): Promise<readonly StatsRow[]> {
   if (asked !== 'latency') return await reader.stats(query, { by, limit: topRows, rank: ranks.find((one) => one === asked) ?? 'requests' });
-  return (await reader.stats(query, { by, limit: mostCompared })).toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1)).slice(0, topRows);
+  return (await reader.stats(query, { by, limit: mostCompared }))
+    .toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1))
+    .slice(0, topRows);
 }
 
 /**
@@ -145,7 +173,12 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => largest(reader, query, { by, rank: params.get('rank') });
-  const overTime = (width: number) => Promise.all([reader.series(query, { bucketMs: width, by: null }), attemptsOver(reader, query, width), reader.series(query, { bucketMs: width, by: 'model', rank: 'cost' })]);
+  const overTime = (width: number) =>
+    Promise.all([
+      reader.series(query, { bucketMs: width, by: null }),
+      attemptsOver(reader, query, width),
+      reader.series(query, { bucketMs: width, by: 'model', rank: 'cost' }),
+    ]);
   const [wide, [earlier = null], faults, models, providers, keys, values, cached] = await Promise.all([
     overTime(bucketMs),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
@@ -164,12 +197,34 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const begin = narrow === null ? null : beginOf(series.points, width, asked.now);
   // a page that still has wider columns gets all narrow ones
   const after = narrow === null ? Number(params.get('after')) : 0;
-  const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));
+  const costs = byModel
+    .filter(({ at }) => at >= after)
+    .map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));
   const tried = attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) }));
-  return { ...series, points: series.points.filter(({ at }) => at >= after), after, earlier, bucketMs: width, begin, faults: faults.slice(0, mostFaults), attempts: tried, byModel: costs, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
+  return {
+    ...series,
+    points: series.points.filter(({ at }) => at >= after),
+    after,
+    earlier,
+    bucketMs: width,
+    begin,
+    faults: faults.slice(0, mostFaults),
+    attempts: tried,
+    byModel: costs,
+    models,
+    providers,
+    keys,
+    meta,
+    metaKeys,
+    values,
+    cacheHits: isCacheUsed ? hits : null,
+  };
 }
 
-/** `by`: the dimension of the groups, with the period before for comparison. `bucket`: also the largest values over time. `rank`: the measure by which values are the largest. */
+/**
+ * `by`: the dimension of the groups, with the period before for comparison. `bucket`:
+ * also the largest values over time. `rank`: the measure by which values are the largest.
+ */
 export async function breakdownView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const by = parseDimension(params.get('by') ?? 'model');
@@ -184,13 +239,27 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     keyedNames(reader, query),
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
     // attempts have no separate whole: a request without any attempt is not part of them
-    isOverTime && !isOfAttempts(by) ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
+    isOverTime && !isOfAttempts(by)
+      ? reader.series(query, { bucketMs, by: null })
+      : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
-  return { by, total: isOfAttempts(by) ? totalOf(rows) : whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
+  return {
+    by,
+    total: isOfAttempts(by) ? totalOf(rows) : whole.total,
+    rows,
+    earlier,
+    bucketMs,
+    points: series?.points ?? [],
+    all: whole.points,
+    keyed,
+  };
 }
 
 /** What can be grouped by beside the dimensions: `meta.<key>`, most used first, then `field.<name>`. */
 async function keyedNames(reader: LogReader, query: LogQuery): Promise<readonly string[]> {
   const [keys, facets] = await Promise.all([reader.metadataKeys(query), reader.facets(query)]);
-  return [...keys.map((key) => keyedName({ part: 'metadata', key })), ...Object.keys(facets).filter((name) => keyedOf(name)?.part === 'fields')];
+  return [
+    ...keys.map((key) => keyedName({ part: 'metadata', key })),
+    ...Object.keys(facets).filter((name) => keyedOf(name)?.part === 'fields'),
+  ];
 }

@@ -1,4 +1,7 @@
-/** POST /v1/embeddings: the door for texts that become vectors, in the form of OpenAI. The pipeline does everything between parsing and encoding. */
+/**
+ * POST /v1/embeddings: the door for texts that become vectors, in the form
+ * of OpenAI. The pipeline does everything between parsing and encoding.
+ */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { withModelOfPath } from '../../../core/pipeline/door.ts';
 import type { About, Door } from '../../../core/pipeline/door.ts';

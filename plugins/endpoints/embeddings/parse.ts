@@ -10,14 +10,36 @@ const mostInputs = 2048;
 export function parseEmbeddingRequest(body: unknown): ChatRequest {
   const { model, input, dimensions, encoding_format: format, user, ...rest } = bodyFields(body);
   const checked = { model: modelName(model), user: optional('user', user, text) };
-  const ask: EmbeddingAsk = { kind: 'embeddings', inputs: inputsOf(input), dimensions: optional('dimensions', dimensions, count), format: formatOf(format) };
+  const ask: EmbeddingAsk = {
+    kind: 'embeddings',
+    inputs: inputsOf(input),
+    dimensions: optional('dimensions', dimensions, count),
+    format: formatOf(format),
+  };
   return { ...noChat, ...checked, ask, rest };
 }
 
 /** The fields that only a chat has. */
 const noChat: Omit<ChatRequest, 'model' | 'ask' | 'user' | 'rest'> = {
-  messages: [], stream: false, includeUsage: false, reasoning: unsetReasoning, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null,
-  temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null,
+  messages: [],
+  stream: false,
+  includeUsage: false,
+  reasoning: unsetReasoning,
+  tools: null,
+  toolChoice: null,
+  parallelToolCalls: null,
+  responseFormat: null,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  stop: null,
+  seed: null,
+  n: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  logitBias: null,
+  logprobs: null,
+  topLogprobs: null,
 };
 
 function inputsOf(input: unknown): EmbeddingAsk['inputs'] {

@@ -39,7 +39,8 @@ export interface LogRequest {
 }
 
 /** The filters of a request. @param others its parameters that are not filters */
-export const queryOf = ({ query, now }: Pick<LogRequest, 'query' | 'now'>, others: readonly string[] = []): LogQuery => resolveQuery(parseLogFilter(query, others), now);
+export const queryOf = ({ query, now }: Pick<LogRequest, 'query' | 'now'>, others: readonly string[] = []): LogQuery =>
+  resolveQuery(parseLogFilter(query, others), now);
 
 const mostRecords = 1000;
 
@@ -70,7 +71,12 @@ export function fileOf({ name, format, body }: { name: string; format: keyof typ
 
 export async function listRequests(asked: LogRequest): Promise<Answer> {
   const query = queryOf(asked, ['limit', 'cursor', 'sort', 'order']);
-  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor'), ...parseSort(asked.query), signal: asked.arrived.signal };
+  const page = {
+    limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }),
+    cursor: asked.query.get('cursor'),
+    ...parseSort(asked.query),
+    signal: asked.arrived.signal,
+  };
   return json(await asked.reader.list(query, page));
 }
 
@@ -87,7 +93,9 @@ export async function stats(asked: LogRequest): Promise<Answer> {
   const options = { by, limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
   const data = await asked.reader.stats(queryOf(asked, ['by', 'limit', 'format']), options);
   const columns = columnsBy(by);
-  return format === 'csv' ? fileOf({ name: 'stats', format, body: csvOf(columns, data) }, asked.now) : json({ data: data.map((row) => only(columns, row)) });
+  return format === 'csv'
+    ? fileOf({ name: 'stats', format, body: csvOf(columns, data) }, asked.now)
+    : json({ data: data.map((row) => only(columns, row)) });
 }
 
 function dimensionOf(query: URLSearchParams): string | null {
@@ -95,7 +103,8 @@ function dimensionOf(query: URLSearchParams): string | null {
   return by === null ? null : parseDimension(by);
 }
 
-const only = <Name extends string>(names: readonly Name[], row: Readonly<Record<Name, unknown>>): object => Object.fromEntries(names.map((name) => [name, row[name]]));
+const only = <Name extends string>(names: readonly Name[], row: Readonly<Record<Name, unknown>>): object =>
+  Object.fromEntries(names.map((name) => [name, row[name]]));
 
 const day = 86_400_000;
 const mostBuckets = 2000;
@@ -113,17 +122,26 @@ export async function series(asked: LogRequest): Promise<Answer> {
   const data = points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point }));
   const columns = ['at', ...columnsBy(by)] as const;
   if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(columns, data) }, asked.now);
-  return json({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), bucketMs, data: data.map((row) => only(columns, row)) });
+  return json({
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    bucketMs,
+    data: data.map((row) => only(columns, row)),
+  });
 }
 
 /** About a hundred buckets where no width is given. */
 function bucketOf(text: string | null, range: number): number {
   if (text === null) return niceBuckets.find((size) => range / size <= 120) ?? Math.ceil(range / 100 / day) * day;
   const size = parseSpan('bucket', text);
-  if (size < 1000 || range / size > mostBuckets) throw badFilter('bucket', `"bucket" is at least 1s, and the time asked for holds at most ${mostBuckets} of them.`);
+  if (size < 1000 || range / size > mostBuckets) {
+    throw badFilter('bucket', `"bucket" is at least 1s, and the time asked for holds at most ${mostBuckets} of them.`);
+  }
   return size;
 }
 
-export const listFacets = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) } satisfies LogFacetList);
+export const listFacets = async (asked: LogRequest): Promise<Answer> =>
+  json({ data: await asked.reader.facets(queryOf(asked)) } satisfies LogFacetList);
 
-export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) } satisfies MetadataKeys);
+export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> =>
+  json({ data: await asked.reader.metadataKeys(queryOf(asked)) } satisfies MetadataKeys);

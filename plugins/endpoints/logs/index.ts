@@ -25,7 +25,15 @@ export default definePlugin({
   commands: logCommands,
   apply({ hooks, routes, log, clock, config, checkHealth, peers }) {
     let hub: Hub | null = null;
-    const shared = peers === null ? null : new SharedTail({ peers, reader: log.reader, hasWatchers: () => hub?.hasWatchers === true, heard: (records) => hub?.offer(records) });
+    const shared =
+      peers === null
+        ? null
+        : new SharedTail({
+            peers,
+            reader: log.reader,
+            hasWatchers: () => hub?.hasWatchers === true,
+            heard: (records) => hub?.offer(records),
+          });
     hooks.boot.tap(() => shared?.open());
     peers?.answer('status', async () => await log.reader()?.status());
     const get = (path: string, about: About, answer: (asked: LogRequest) => Promise<Answer>): void =>
@@ -42,14 +50,64 @@ export default definePlugin({
         },
       });
 
-    get('/api/logs', { summary: 'Requests, the newest first', query: { ...filters, sort: `The largest first: ${sorts.join(', ')}.`, order: 'asc: the smallest first.', limit: '1 to 1000; 50 where absent.', cursor: '`next` of the page before.' }, answer: { 'application/json': 'LogPage' } }, listRequests);
-    get('/api/logs/export', { summary: 'All requests that the filters leave, as a file', query: { ...filters, format: 'jsonl or csv.', limit: 'At most so many.' }, answer: { 'application/jsonl': null, 'text/csv': null } }, exportRequests);
-    get('/api/logs/stream', { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } }, (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared));
+    get(
+      '/api/logs',
+      {
+        summary: 'Requests, the newest first',
+        query: {
+          ...filters,
+          sort: `The largest first: ${sorts.join(', ')}.`,
+          order: 'asc: the smallest first.',
+          limit: '1 to 1000; 50 where absent.',
+          cursor: '`next` of the page before.',
+        },
+        answer: { 'application/json': 'LogPage' },
+      },
+      listRequests,
+    );
+    get(
+      '/api/logs/export',
+      {
+        summary: 'All requests that the filters leave, as a file',
+        query: { ...filters, format: 'jsonl or csv.', limit: 'At most so many.' },
+        answer: { 'application/jsonl': null, 'text/csv': null },
+      },
+      exportRequests,
+    );
+    get(
+      '/api/logs/stream',
+      { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } },
+      (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared),
+    );
     get('/api/logs/:id', { summary: 'One request with its texts', answer: { 'application/json': 'LoggedWhole' } }, oneRequest);
-    get('/api/stats', { summary: 'Sums, whole or by a dimension', query: { ...filters, ...sums, limit: 'At most so many rows.' }, answer: { 'application/json': 'LogSums', 'text/csv': null } }, stats);
-    get('/api/series', { summary: 'Sums over time', query: { ...filters, ...sums, bucket: 'The length of a step: 1m, 1h.' }, answer: { 'application/json': 'LogSeries', 'text/csv': null } }, series);
-    get('/api/facets', { summary: 'The values that requests have, with their counts', query: filters, answer: { 'application/json': 'LogFacetList' } }, listFacets);
-    get('/api/metadata-keys', { summary: 'The names of metadata on record', query: filters, answer: { 'application/json': 'MetadataKeys' } }, listMetadataKeys);
+    get(
+      '/api/stats',
+      {
+        summary: 'Sums, whole or by a dimension',
+        query: { ...filters, ...sums, limit: 'At most so many rows.' },
+        answer: { 'application/json': 'LogSums', 'text/csv': null },
+      },
+      stats,
+    );
+    get(
+      '/api/series',
+      {
+        summary: 'Sums over time',
+        query: { ...filters, ...sums, bucket: 'The length of a step: 1m, 1h.' },
+        answer: { 'application/json': 'LogSeries', 'text/csv': null },
+      },
+      series,
+    );
+    get(
+      '/api/facets',
+      { summary: 'The values that requests have, with their counts', query: filters, answer: { 'application/json': 'LogFacetList' } },
+      listFacets,
+    );
+    get(
+      '/api/metadata-keys',
+      { summary: 'The names of metadata on record', query: filters, answer: { 'application/json': 'MetadataKeys' } },
+      listMetadataKeys,
+    );
     routes.add({
       method: 'GET',
       path: '/api/status',
@@ -64,5 +122,10 @@ export default definePlugin({
   },
 });
 
-const filters = Object.fromEntries(filterHelp.map(({ name, placeholder, help, prefix = name }) => [prefix === name ? name : `${prefix}<key>`, `${placeholder}: ${help}`]));
-const sums = { by: `A dimension: ${[...dimensions, ...attemptDimensions, 'meta.<key>', 'field.<name>'].join(', ')}.`, format: 'json or csv.' };
+const filters = Object.fromEntries(
+  filterHelp.map(({ name, placeholder, help, prefix = name }) => [prefix === name ? name : `${prefix}<key>`, `${placeholder}: ${help}`]),
+);
+const sums = {
+  by: `A dimension: ${[...dimensions, ...attemptDimensions, 'meta.<key>', 'field.<name>'].join(', ')}.`,
+  format: 'json or csv.',
+};

@@ -57,7 +57,8 @@ export class SharedTail {
 
   #send(to: number): void {
     this.#watched.set(to, performance.now() + leaseMs);
-    this.#unsubscribe ??= this.#parts.reader()?.onRecord((record) => void (this.#waiting.length < mostWaiting && this.#waiting.push(record))) ?? null;
+    this.#unsubscribe ??=
+      this.#parts.reader()?.onRecord((record) => void (this.#waiting.length < mostWaiting && this.#waiting.push(record))) ?? null;
   }
 
   #flush(): void {

@@ -31,7 +31,10 @@ const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   dropped: one.dropped + other.dropped,
   bodiesDropped: one.bodiesDropped + other.bodiesDropped,
   deadLettered: one.deadLettered + other.deadLettered,
-  lastDrainAt: one.lastDrainAt === null || other.lastDrainAt === null ? (one.lastDrainAt ?? other.lastDrainAt) : Math.max(one.lastDrainAt, other.lastDrainAt),
+  lastDrainAt:
+    one.lastDrainAt === null || other.lastDrainAt === null
+      ? (one.lastDrainAt ?? other.lastDrainAt)
+      : Math.max(one.lastDrainAt, other.lastDrainAt),
 });
 
 /** A change of the config. `GET /api/config` tells why a config is not used. */

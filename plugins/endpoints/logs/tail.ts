@@ -34,7 +34,10 @@ export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<Sha
   const watcher = hub.watch(query);
   shared?.announce();
   const lastId = sent['last-event-id'];
-  const missed = lastId === undefined ? null : { lastId, query, hub, isShared: shared !== null, reader: asked.reader, longestMs: longestRequest(config) };
+  const missed =
+    lastId === undefined
+      ? null
+      : { lastId, query, hub, isShared: shared !== null, reader: asked.reader, longestMs: longestRequest(config) };
   const events = eventsOf(watcher, { missed, silenceMs: config.server.limits.keepAliveMs });
   const body = new ReadableStream<Uint8Array>(
     {
@@ -53,14 +56,19 @@ export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<Sha
 }
 
 /** safety: if the client leaves while a text is being made, this function holds nothing but the watcher, which is stopped from outside. */
-async function* eventsOf(watcher: Watcher, { missed, silenceMs }: { missed: Missed | null; silenceMs: number }): AsyncGenerator<string, void> {
+async function* eventsOf(
+  watcher: Watcher,
+  { missed, silenceMs }: { missed: Missed | null; silenceMs: number },
+): AsyncGenerator<string, void> {
   // send some bytes at once, so that proxies and clients know that they are connected
   yield ': connected\nretry: 1000\n\n';
   const sent = new Set<string>();
   if (missed !== null) {
     // if the store is away, the tail still shows requests that end now
     const { records, isWhole } = await missedRecords(missed).catch((): Found => ({ records: [], isWhole: false }));
-    if (!isWhole) yield notice('gap', 'Not all of the requests that ended meanwhile are here: they are too many, or the store cannot be read.');
+    if (!isWhole) {
+      yield notice('gap', 'Not all of the requests that ended meanwhile are here: they are too many, or the store cannot be read.');
+    }
     for (const record of records) {
       sent.add(record.id);
       yield eventOf(record);
@@ -129,4 +137,5 @@ const endOf = ({ createdAt, durationMs }: LoggedRequest): number => Date.parse(c
 /** The time in an id, which begins with it. An id of another form means "from now on". */
 const arrivalOf = (id: string): number => (/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? timeOfId(id) : Date.now());
 
-const longestRequest = ({ routing }: Config): number => Math.max(routing.default.timeouts.total, ...Array.from(routing.models.values(), ({ timeouts }) => timeouts.total));
+const longestRequest = ({ routing }: Config): number =>
+  Math.max(routing.default.timeouts.total, ...Array.from(routing.models.values(), ({ timeouts }) => timeouts.total));

@@ -1,4 +1,7 @@
-/** POST /v1/messages/count_tokens: the number of tokens of a request. The provider counts if it can; otherwise the gateway estimates the count. */
+/**
+ * POST /v1/messages/count_tokens: the number of tokens of a request. The
+ * provider counts if it can; otherwise the gateway estimates the count.
+ */
 import type { Chunk, ChatRequest, ContentPart } from '../../../core/chat.ts';
 import { bodyFields } from '../../../core/wire/checks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
@@ -12,7 +15,10 @@ import { form, parseMessages } from './parse/request.ts';
 
 export const isCount = ({ ask }: ChatRequest): boolean => ask?.kind === 'count';
 
-export const parseCount: Door['parse'] = (body, headers) => ({ ...parseMessages({ ...bodyFields(body), stream: false }, headers), ask: { kind: 'count' } });
+export const parseCount: Door['parse'] = (body, headers) => ({
+  ...parseMessages({ ...bodyFields(body), stream: false }, headers),
+  ask: { kind: 'count' },
+});
 
 /** The JSON body of the reply. */
 export function encodeCount(reply: Reply): string {
@@ -22,8 +28,13 @@ export function encodeCount(reply: Reply): string {
 
 /** The answer of the gateway itself. */
 export function estimated(request: ChatRequest): ChunkSource {
-  const texts = request.messages.map((message) => ({ ...message, content: Array.isArray(message.content) ? (message.content as readonly ContentPart[]).filter(isText) : (message.content ?? null) }));
-  const others = request.messages.flatMap(({ content }) => (Array.isArray(content) ? (content as readonly ContentPart[]) : [])).filter((part) => !isText(part));
+  const texts = request.messages.map((message) => ({
+    ...message,
+    content: Array.isArray(message.content) ? (message.content as readonly ContentPart[]).filter(isText) : (message.content ?? null),
+  }));
+  const others = request.messages
+    .flatMap(({ content }) => (Array.isArray(content) ? (content as readonly ContentPart[]) : []))
+    .filter((part) => !isText(part));
   const tokens = (promptEstimate({ ...request, messages: texts }) ?? 0) + others.reduce((sum, part) => sum + sizeOf(part), 0);
   const chunks: Chunk[] = [
     { type: 'native', choice: 0, form, name: 'count', value: { input_tokens: tokens } },
@@ -33,7 +44,10 @@ export function estimated(request: ChatRequest): ChunkSource {
   return sourceOf(chunks);
 }
 
-/** safety: some servers answer each path with a message. That is no count: without this, the caller would be told that there are no tokens. @param told called where the gateway estimates instead */
+/**
+ * safety: some servers answer each path with a message. That is no count: without this, the caller would be told that there are no tokens.
+ * @param told called where the gateway estimates instead
+ */
 export function countedBy(source: ChunkSource, request: ChatRequest, told: () => void): ChunkSource {
   let instead: ChunkSource | null = null;
   return {
@@ -61,4 +75,5 @@ const perImage = 1600;
 const charactersPerToken = 33;
 
 /** About how many tokens a part takes that is not text. */
-const sizeOf = (part: ContentPart): number => (part.type === 'file' ? Math.ceil((textOf(fieldsOf(part['file'])['file_data'])?.length ?? 0) / charactersPerToken) : perImage);
+const sizeOf = (part: ContentPart): number =>
+  part.type === 'file' ? Math.ceil((textOf(fieldsOf(part['file'])['file_data'])?.length ?? 0) / charactersPerToken) : perImage;

@@ -1,4 +1,7 @@
-/** POST /v1/messages: the door that speaks the Messages API. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two. */
+/**
+ * POST /v1/messages: the door that speaks the Messages API. This plugin reads the
+ * caller's body and writes the answer; the pipeline does everything between the two.
+ */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Policy } from '../../../core/config.ts';
@@ -19,8 +22,18 @@ const name = 'endpoints/messages';
 /** Some clients have a base URL without /v1. */
 const paths = ['/v1/messages', '/messages'];
 
-const about: About = { summary: 'Answer a conversation in the form of the Messages API', body: 'MessagesRequest', answer: { 'application/json': 'MessagesReply', 'text/event-stream': 'MessagesEvent' }, error: 'MessagesError' };
-const aboutCount: About = { summary: 'Count the tokens of a request', body: 'MessagesCountRequest', answer: { 'application/json': 'MessagesCount' }, error: 'MessagesError' };
+const about: About = {
+  summary: 'Answer a conversation in the form of the Messages API',
+  body: 'MessagesRequest',
+  answer: { 'application/json': 'MessagesReply', 'text/event-stream': 'MessagesEvent' },
+  error: 'MessagesError',
+};
+const aboutCount: About = {
+  summary: 'Count the tokens of a request',
+  body: 'MessagesCountRequest',
+  answer: { 'application/json': 'MessagesCount' },
+  error: 'MessagesError',
+};
 
 export default definePlugin({
   name,
@@ -29,15 +42,21 @@ export default definePlugin({
   apply({ hooks, routes, dialects }) {
     const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
     // after normalise/reasoning, which gives an effort to requests that name none
-    hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) =>
+      withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form),
+    );
     const counts = (candidate: Candidate): boolean => dialectOf(candidate)?.counts === true;
-    // a provider that cannot count tokens is not asked. This tap runs before route/health and route/limits, because the target of such a provider may rest, or have no room
-    hooks.route.tap({ stage: LATE - 1 }, (candidates, { request }) => (isCount(request) ? candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate))) : candidates));
+    // a provider that cannot count tokens is not asked. This tap runs before route/health
+    // and route/limits, because the target of such a provider may rest, or have no room
+    hooks.route.tap({ stage: LATE - 1 }, (candidates, { request }) =>
+      isCount(request) ? candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate))) : candidates,
+    );
     hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) => {
       if (!isCount(request)) return candidates;
       const first = candidates.find(({ dropped }) => dropped === null);
       if (first === undefined || first.answeredBy !== null) return candidates;
-      // safety: after a failure, candidates with the same mapping are asked behind all others, which would be too late for the last call that the policy allows
+      // safety: after a failure, candidates with the same mapping are asked behind
+      // all others, which would be too late for the last call that the policy allows
       const last = estimating({ ...first, mapping: { ...first.mapping } });
       return withLast(candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' }), policy);
     });
@@ -51,11 +70,22 @@ export default definePlugin({
     hooks.reply.tap((headers, { path, request }) => {
       if (!paths.some((own) => path.startsWith(own))) return headers;
       // the SDKs read the id of a request from this header
-      return { ...headers, 'request-id': headers['x-request-id'] ?? '', ...(request !== null && estimates.has(request) && { 'x-estimated': 'true' }) };
+      return {
+        ...headers,
+        'request-id': headers['x-request-id'] ?? '',
+        ...(request !== null && estimates.has(request) && { 'x-estimated': 'true' }),
+      };
     });
     for (const path of paths) {
       routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody, about });
-      routes.addDoor({ path: `${path}/count_tokens`, parse: parseCount, encoder: createEncoder, encode: encodeCount, refusal: errorBody, about: aboutCount });
+      routes.addDoor({
+        path: `${path}/count_tokens`,
+        parse: parseCount,
+        encoder: createEncoder,
+        encode: encodeCount,
+        refusal: errorBody,
+        about: aboutCount,
+      });
     }
   },
 });

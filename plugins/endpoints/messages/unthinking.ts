@@ -8,11 +8,24 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { form } from './parse/request.ts';
 
-/** The candidates, each with the thinking that the caller means. @param isSameForm whether the provider of a candidate speaks this format */
-export function withThinking(candidates: readonly Candidate[], { form: own, native, reasoning }: ChatRequest, isSameForm: (candidate: Candidate) => boolean): readonly Candidate[] {
+/**
+ * The candidates, each with the thinking that the caller means.
+ * @param isSameForm whether the provider of a candidate speaks this format
+ */
+export function withThinking(
+  candidates: readonly Candidate[],
+  { form: own, native, reasoning }: ChatRequest,
+  isSameForm: (candidate: Candidate) => boolean,
+): readonly Candidate[] {
   if (own !== form || reasoning.effort !== null || reasoning.maxTokens !== null) return candidates;
   const isDisabled = fieldsOf(native?.fields['thinking'])['type'] === 'disabled';
-  return candidates.map((candidate) => (isDisabled ? { ...candidate, reasoning: leastOf(candidate) } : candidate.reasoning !== null && isSameForm(candidate) ? { ...candidate, reasoning: null } : candidate));
+  return candidates.map((candidate) =>
+    isDisabled
+      ? { ...candidate, reasoning: leastOf(candidate) }
+      : candidate.reasoning !== null && isSameForm(candidate)
+        ? { ...candidate, reasoning: null }
+        : candidate,
+  );
 }
 
 /** The least effort that the model takes: `none` where its efforts are not known. */

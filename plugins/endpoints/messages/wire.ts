@@ -10,7 +10,11 @@ export interface MessagesCountRequest {
   /** A model's id or alias, `provider/model`, or the name of a routing policy. */
   readonly model: string;
   /** @minItems 1 */
-  readonly messages: readonly { readonly role: string; readonly content: string | readonly MessageBlock[]; readonly [field: string]: unknown }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string | readonly MessageBlock[];
+    readonly [field: string]: unknown;
+  }[];
   readonly system?: string | readonly MessageBlock[] | null;
   /** @asType integer */
   readonly max_tokens?: number | null;
@@ -56,7 +60,9 @@ export interface MessagesUsage {
   readonly [field: string]: unknown;
 }
 
-/** `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping` or `error`. */
+/**
+ * `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping` or `error`.
+ */
 export interface MessagesEvent {
   readonly type: string;
   readonly [field: string]: unknown;

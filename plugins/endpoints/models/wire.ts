@@ -6,7 +6,10 @@ export interface ModelList {
   readonly data: readonly ModelRecord[];
 }
 
-export interface ModelRecord extends Omit<Model, 'architecture' | 'providers' | 'stated' | 'max_output_tokens' | 'per_request_limits' | 'deprecated_at' | 'deactivated_at'> {
+export interface ModelRecord extends Omit<
+  Model,
+  'architecture' | 'providers' | 'stated' | 'max_output_tokens' | 'per_request_limits' | 'deprecated_at' | 'deactivated_at'
+> {
   readonly object: 'model';
   readonly owned_by: string;
   readonly canonical_slug: string;

@@ -16,8 +16,16 @@ keeps its text off the record. The answer names the provider in \`x-provider\`, 
 GET takes HEAD too.`;
 
 const securitySchemes = {
-  key: { type: 'http', scheme: 'bearer', description: 'The key of a caller; `x-api-key` takes it too. A gateway without `keys` asks for none.' },
-  adminKey: { type: 'http', scheme: 'bearer', description: 'The admin key. A gateway without `keys` asks programs on its own machine for none.' },
+  key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The key of a caller; `x-api-key` takes it too. A gateway without `keys` asks for none.',
+  },
+  adminKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The admin key. A gateway without `keys` asks programs on its own machine for none.',
+  },
   session: { type: 'apiKey', in: 'cookie', name: adminCookie, description: 'The session of the dashboard.' },
 };
 
@@ -42,7 +50,12 @@ export function documentOf(routes: readonly Route[], { errorCodes, server }: Fac
   const document = {
     openapi: '3.1.0',
     info: { title: 'Model Gateway', version, description },
-    paths: Object.fromEntries(Array.from(paths, ([path, all]) => [path, Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route, security[route.auth])]))])),
+    paths: Object.fromEntries(
+      Array.from(paths, ([path, all]) => [
+        path,
+        Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route, security[route.auth])])),
+      ]),
+    ),
   };
   return { ...document, components: { securitySchemes, schemas: schemasOf(document, errorCodes) } };
 }
@@ -59,10 +72,18 @@ function operationOf({ plugin, method, path, about }: Route, security: readonly 
     summary,
     tags: [plugin],
     security,
-    parameters: [...params, ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }))],
+    parameters: [
+      ...params,
+      ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } })),
+    ],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
-      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) }])),
+      ...Object.fromEntries(
+        status.map((code) => [
+          code,
+          { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) },
+        ]),
+      ),
       default: { description: 'An error.', content: { 'application/json': { schema: schemaOf(error) } } },
     },
   };
@@ -72,17 +93,31 @@ const unknown = (plugin: string): About => ({ summary: `An endpoint of ${plugin}
 
 /** OpenAPI 3.1 has no place for the schema of one event; `itemSchema` is the name that 3.2 gives it. */
 const contentOf = (answer: About['answer']): object =>
-  Object.fromEntries(Object.entries(answer).map(([media, shape]) => [media, shape === null ? {} : media === 'text/event-stream' ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) } : { schema: schemaOf(shape) }]));
+  Object.fromEntries(
+    Object.entries(answer).map(([media, shape]) => [
+      media,
+      shape === null
+        ? {}
+        : media === 'text/event-stream'
+          ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) }
+          : { schema: schemaOf(shape) },
+    ]),
+  );
 
 const refTo = '#/components/schemas/';
 
-const schemaOf = (shape: Shape): object => (Array.isArray(shape) ? { anyOf: (shape as string[]).map(schemaOf) } : typeof shape === 'string' ? { $ref: refTo + shape } : shape);
+const schemaOf = (shape: Shape): object =>
+  Array.isArray(shape) ? { anyOf: (shape as string[]).map(schemaOf) } : typeof shape === 'string' ? { $ref: refTo + shape } : shape;
 
-const namesIn = (value: object): string[] => Array.from(JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g), ([, name = '']) => name);
+const namesIn = (value: object): string[] =>
+  Array.from(JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g), ([, name = '']) => name);
 
 /** The schemas that the document refers to, and those that these refer to. */
 function schemasOf(document: object, errorCodes: ReadonlySet<string>): Schemas {
-  const known = { ...(JSON.parse(readFileSync(new URL('types.json', import.meta.url), 'utf8')) as Schemas), ErrorReply: errorReply(errorCodes) };
+  const known = {
+    ...(JSON.parse(readFileSync(new URL('types.json', import.meta.url), 'utf8')) as Schemas),
+    ErrorReply: errorReply(errorCodes),
+  };
   const needed = new Map<string, object>();
   const need = (value: object): void => {
     for (const name of namesIn(value)) {
@@ -110,7 +145,10 @@ const errorReply = (codes: ReadonlySet<string>): object => ({
         message: { type: 'string', description: 'For people; it may change.' },
         type: { type: 'string' },
         param: { type: ['string', 'null'], description: 'The parameter at fault.' },
-        code: { type: 'string', description: `For programs. A refusal of a provider keeps the code of the provider; those of the gateway: ${[...codes].join(', ')}.` },
+        code: {
+          type: 'string',
+          description: `For programs. A refusal of a provider keeps the code of the provider; those of the gateway: ${[...codes].join(', ')}.`,
+        },
       },
     },
   },

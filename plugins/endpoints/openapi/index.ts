@@ -13,7 +13,10 @@ export default definePlugin({
       path: '/openapi.json',
       auth: 'none',
       about: { summary: 'This document', answer: { 'application/json': { type: 'object' } } },
-      handle: () => ({ headers: { 'content-type': 'application/json' }, body: (text ??= Buffer.from(JSON.stringify(documentOf(routes.all(), { errorCodes, server })))) }),
+      handle: () => ({
+        headers: { 'content-type': 'application/json' },
+        body: (text ??= Buffer.from(JSON.stringify(documentOf(routes.all(), { errorCodes, server })))),
+      }),
     });
   },
 });

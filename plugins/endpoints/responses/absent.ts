@@ -1,11 +1,23 @@
-/** Operations of this API that the gateway does not have. Without these endpoints, the gateway would take their paths for ids of responses, and a POST for a wrong method. */
+/**
+ * Operations of this API that the gateway does not have. Without these endpoints, the
+ * gateway would take their paths for ids of responses, and a POST for a wrong method.
+ */
 import { GatewayError } from '../../../core/errors.ts';
 import type { Endpoint } from '../../../core/http/routes.ts';
 
-/** wire: Codex asks for `compact` of the vendor whose API this is, and compacts by itself at other model providers (openai/codex#19400, 2026-04) */
+/**
+ * wire: Codex asks for `compact` of the vendor whose API this is, and
+ * compacts by itself at other model providers (openai/codex#19400, 2026-04)
+ */
 const absent = {
-  compact: ['Refused: the gateway compacts no conversations', 'The gateway compacts no conversations. Send the items that are still needed in "input". Codex does so by itself where its config.toml names the gateway as a model provider of its own.'],
-  input_tokens: ['Refused: the gateway counts no tokens in this form', 'The gateway counts no tokens in the form of this API. POST /v1/messages/count_tokens counts those of a request in the form of the Messages API.'],
+  compact: [
+    'Refused: the gateway compacts no conversations',
+    'The gateway compacts no conversations. Send the items that are still needed in "input". Codex does so by itself where its config.toml names the gateway as a model provider of its own.',
+  ],
+  input_tokens: [
+    'Refused: the gateway counts no tokens in this form',
+    'The gateway counts no tokens in the form of this API. POST /v1/messages/count_tokens counts those of a request in the form of the Messages API.',
+  ],
 } as const;
 
 export const absentUnder = (path: string): readonly Endpoint[] =>

@@ -1,6 +1,7 @@
 /**
- * An answer as output items. The pieces come in the order of the provider. A provider of this form also says where its items begin and end
- * (`native` chunks); for all others an item ends where another kind of piece begins. Calls may come side by side, so several are open at a time.
+ * An answer as output items. The pieces come in the order of the provider. A provider of this
+ * form also says where its items begin and end (`native` chunks); for all others an item ends
+ * where another kind of piece begins. Calls may come side by side, so several are open at a time.
  */
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../../../core/chat.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
@@ -164,7 +165,13 @@ export class Answer {
     // a provider of this format uses the caller's names
     const isNamed = coming?.item['type'] === 'custom_tool_call';
     const known = this.#parts.names.get(name) ?? { type: isNamed ? 'custom_tool_call' : 'function_call', name, namespace: null };
-    const item = new CallItem({ id, ...known }, { ...this.#placeOf(prefixes[known.type]), more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) } });
+    const item = new CallItem(
+      { id, ...known },
+      {
+        ...this.#placeOf(prefixes[known.type]),
+        more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) },
+      },
+    );
     this.items.push(item);
     this.#calls[index] = item;
     if (coming !== null) this.#native.set(coming.at, item);
@@ -251,7 +258,9 @@ export class Answer {
     const fields = fieldsOf(whole);
     if (item instanceof ForeignItem) item.replace(fields);
     else (item as TextItem | CallItem).add(unknownFields(fields));
-    if (item instanceof TextItem && item.type === 'reasoning' && isFields(detail)) item.opaque = opaqueOf(detail as unknown as ReasoningDetail, item.texts);
+    if (item instanceof TextItem && item.type === 'reasoning' && isFields(detail)) {
+      item.opaque = opaqueOf(detail as unknown as ReasoningDetail, item.texts);
+    }
     item.close(fields['status'] === 'incomplete' ? 'incomplete' : 'completed');
     if (this.#text === item) this.#text = null;
   }
@@ -268,7 +277,19 @@ function logprobsIn(chunk: Chunk | undefined): readonly unknown[] {
 const isThought = (item: OutputItem): boolean => item instanceof TextItem && item.type === 'reasoning';
 
 /** Fields of an item that the gateway writes itself. */
-const written: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role', 'content', 'summary', 'encrypted_content', 'call_id', 'name', 'arguments', 'input']);
+const written: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'status',
+  'role',
+  'content',
+  'summary',
+  'encrypted_content',
+  'call_id',
+  'name',
+  'arguments',
+  'input',
+]);
 
 const unknownFields = (item: Fields): Fields => Object.fromEntries(Object.entries(item).filter(([field]) => !written.has(field)));
 

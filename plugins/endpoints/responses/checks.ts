@@ -12,7 +12,8 @@ export const fields: Check<Fields> = (param, value) => {
 };
 
 /** The fields without those of these names. */
-export const without = (given: Fields, ...names: readonly string[]): Fields => Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
+export const without = (given: Fields, ...names: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
 
 /** The fields; undefined where there are none. */
 export const someFields = (given: Fields): Fields | undefined => (Object.keys(given).length === 0 ? undefined : given);

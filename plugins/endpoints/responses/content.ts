@@ -30,16 +30,30 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['input_text', said],
   ['output_text', said],
   ['text', said],
-  ['refusal', (param, part) => ({ type: 'refusal', refusal: text(`${param}.refusal`, part['refusal']), ...nativeOf(without(part, 'type', 'refusal')) })],
+  [
+    'refusal',
+    (param, part) => ({
+      type: 'refusal',
+      refusal: text(`${param}.refusal`, part['refusal']),
+      ...nativeOf(without(part, 'type', 'refusal')),
+    }),
+  ],
   ['input_image', image],
   ['input_file', file],
-  ['input_audio', (_, part) => ({ type: 'input_audio', input_audio: part['input_audio'], ...nativeOf(without(part, 'type', 'input_audio')) })],
+  [
+    'input_audio',
+    (_, part) => ({ type: 'input_audio', input_audio: part['input_audio'], ...nativeOf(without(part, 'type', 'input_audio')) }),
+  ],
 ]);
 
 function image(param: string, part: Fields): ContentPart | null {
   const { image_url: url, detail } = part;
   if (url === undefined) return null;
-  return { type: 'image_url', image_url: { url: text(`${param}.image_url`, url), ...(detail !== undefined && { detail }) }, ...nativeOf(without(part, 'type', 'image_url', 'detail')) };
+  return {
+    type: 'image_url',
+    image_url: { url: text(`${param}.image_url`, url), ...(detail !== undefined && { detail }) },
+    ...nativeOf(without(part, 'type', 'image_url', 'detail')),
+  };
 }
 
 function file(param: string, part: Fields): ContentPart | null {
@@ -54,11 +68,27 @@ function file(param: string, part: Fields): ContentPart | null {
 /** Fields of a part that the parts of `core/chat.ts` do not have. */
 function nativeOf(more: Fields): { native?: Native } {
   const own = someFields(more);
-  return own === undefined ? {} : { native: { fields: own, lost: Object.keys(own).filter((field) => field !== 'annotations').map((field) => `input.content.${field}`) } };
+  return own === undefined
+    ? {}
+    : {
+        native: {
+          fields: own,
+          lost: Object.keys(own)
+            .filter((field) => field !== 'annotations')
+            .map((field) => `input.content.${field}`),
+        },
+      };
 }
 
 /** A part that only this API knows: a provider of another API is not asked. */
 const unknownPart = (param: string, given: Fields, type: string): ContentPart => ({
   type,
-  native: { fields: given, isAll: true, needed: { param: `${param}.type`, message: `No provider of this model takes a content part of the type "${type.slice(0, 64)}" with these fields.` } },
+  native: {
+    fields: given,
+    isAll: true,
+    needed: {
+      param: `${param}.type`,
+      message: `No provider of this model takes a content part of the type "${type.slice(0, 64)}" with these fields.`,
+    },
+  },
 });

@@ -16,12 +16,24 @@ export function responseOf(pieces: readonly Chunk[], head: Head, counts: Counts 
   return wholeOf(answer, asked(head), counts);
 }
 
-const partsOf = ({ id, request: { tools, native } }: Head): Omit<AnswerParts, 'emit'> => ({ hex: hexOf(id), names: callNames(tools), wantsState: listOf(native?.fields['include']).includes('reasoning.encrypted_content') });
+const partsOf = ({ id, request: { tools, native } }: Head): Omit<AnswerParts, 'emit'> => ({
+  hex: hexOf(id),
+  names: callNames(tools),
+  wantsState: listOf(native?.fields['include']).includes('reasoning.encrypted_content'),
+});
 
 function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
   const { status, incomplete_details } = endedBy(answer.reason);
   answer.end(status === 'incomplete');
-  return { ...fixed, ...answer.more, status, error: null, incomplete_details, output: answer.items.map(({ wire }) => wire), usage: usageOf(counts ?? (answer.usage === null ? null : countsOf(answer.usage))) };
+  return {
+    ...fixed,
+    ...answer.more,
+    status,
+    error: null,
+    incomplete_details,
+    output: answer.items.map(({ wire }) => wire),
+    usage: usageOf(counts ?? (answer.usage === null ? null : countsOf(answer.usage))),
+  };
 }
 
 /** The JSON body of a plain reply. */
@@ -31,7 +43,10 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
   return JSON.stringify(responseOf(choice === undefined ? pieces : piecesOf(pieces, choice), head, countsOf(reply.usage)));
 }
 
-/** The pieces of a whole answer. State that a provider gave after its last text goes before that text: clients take the last item of `output` for the answer. */
+/**
+ * The pieces of a whole answer. State that a provider gave after its last text
+ * goes before that text: clients take the last item of `output` for the answer.
+ */
 export function thoughtsFirst(pieces: readonly Chunk[]): readonly Chunk[] {
   const end = pieces.findLastIndex(isSaid) + 1;
   const late = pieces.slice(end);
@@ -43,7 +58,10 @@ export function thoughtsFirst(pieces: readonly Chunk[]): readonly Chunk[] {
 const isSaid = ({ type }: Chunk): boolean => type === 'text-delta' || type === 'refusal-delta';
 
 /** The pieces of an answer with the extra fields of its text, and its end. */
-export function piecesOf(pieces: readonly Chunk[], { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>): readonly Chunk[] {
+export function piecesOf(
+  pieces: readonly Chunk[],
+  { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>,
+): readonly Chunk[] {
   const text = pieces.some(isSaid) ? pieces.findLastIndex(isSaid) : pieces.length;
   const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
   const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
@@ -86,7 +104,10 @@ class StreamEncoder implements Encoder {
     this.#begin();
     const { code, message, param } = error.body().error;
     this.#event('error', `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)},"param":${JSON.stringify(param)}`);
-    this.#event('response.failed', `"response":${this.#opening},"status":"failed","error":${JSON.stringify({ code, message })},"incomplete_details":null,"output":${JSON.stringify(this.#answer.items.map(({ wire }) => wire))},"usage":null}`);
+    this.#event(
+      'response.failed',
+      `"response":${this.#opening},"status":"failed","error":${JSON.stringify({ code, message })},"incomplete_details":null,"output":${JSON.stringify(this.#answer.items.map(({ wire }) => wire))},"usage":null}`,
+    );
     return this.#taken();
   }
 

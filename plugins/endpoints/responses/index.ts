@@ -19,7 +19,11 @@ import { cannotStore, createKeptResponses, type KeptResponses, lookUp, type Owne
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
 import type { DeletedResponse } from './wire.ts';
 
-const about: About = { summary: 'Answer in the form of the Responses API', body: 'ResponsesRequest', answer: { 'application/json': 'ResponseObject', 'text/event-stream': 'ResponsesEvent' } };
+const about: About = {
+  summary: 'Answer in the form of the Responses API',
+  body: 'ResponsesRequest',
+  answer: { 'application/json': 'ResponseObject', 'text/event-stream': 'ResponsesEvent' },
+};
 const aboutKept: About = { summary: 'A response that is kept', answer: { 'application/json': 'ResponseObject' } };
 const aboutDeleted: About = { summary: 'Delete a response that is kept', answer: { 'application/json': 'DeletedResponse' } };
 
@@ -46,15 +50,28 @@ export default definePlugin({
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
       for (const endpoint of absentUnder(`${prefix}/responses`)) routes.add(endpoint);
-      routes.add({ method: 'GET', path: `${prefix}/responses/:id`, about: aboutKept, handle: async (request) => await show(request, kept) });
-      routes.add({ method: 'DELETE', path: `${prefix}/responses/:id`, about: aboutDeleted, handle: async (request) => await remove(request, kept) });
+      routes.add({
+        method: 'GET',
+        path: `${prefix}/responses/:id`,
+        about: aboutKept,
+        handle: async (request) => await show(request, kept),
+      });
+      routes.add({
+        method: 'DELETE',
+        path: `${prefix}/responses/:id`,
+        about: aboutDeleted,
+        handle: async (request) => await remove(request, kept),
+      });
     }
   },
 });
 
 type Asking = Pick<Described, 'headers' | 'principal'>;
 
-/** Whether the response is stored: unless the caller says no, or the log keeps no body. Throws where the caller says yes and the log keeps no body. */
+/**
+ * Whether the response is stored: unless the caller says no, or the log
+ * keeps no body. Throws where the caller says yes and the log keeps no body.
+ */
 async function isStored(request: ChatRequest, asking: Asking, kept: KeptResponses): Promise<boolean> {
   const { store } = keptOf(request);
   if (store === false) return false;
@@ -63,7 +80,11 @@ async function isStored(request: ChatRequest, asking: Asking, kept: KeptResponse
   return isPossible;
 }
 
-async function withWhatItRefersTo(request: ChatRequest, refers: Unread, { context, kept }: { context: Asking; kept: KeptResponses }): Promise<ChatRequest> {
+async function withWhatItRefersTo(
+  request: ChatRequest,
+  refers: Unread,
+  { context, kept }: { context: Asking; kept: KeptResponses },
+): Promise<ChatRequest> {
   const { before, items } = await lookUp(refers, context.principal, kept);
   return withItems(request, before, items);
 }
@@ -85,4 +106,5 @@ async function remove(request: EndpointRequest, kept: KeptResponses): Promise<An
   return json({ id, object: 'response', deleted: true } satisfies DeletedResponse);
 }
 
-const notKept = (id: string): GatewayError => new GatewayError('record_not_found', `There is no response "${id.slice(0, 100)}" that is kept for this key.`, { param: 'id' });
+const notKept = (id: string): GatewayError =>
+  new GatewayError('record_not_found', `There is no response "${id.slice(0, 100)}" that is kept for this key.`, { param: 'id' });

@@ -49,8 +49,9 @@ class Reading {
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
     // wire: xAI gives calls of its own searches as such items, which never have an output (recorded)
-    else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) this.#ensureTurn().item(without(item, 'id', 'status'), type);
-    else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
+    else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) {
+      this.#ensureTurn().item(without(item, 'id', 'status'), type);
+    } else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
     else if (Object.hasOwn(results, type)) this.#alone(resultOf(param, item, type as keyof typeof results));
     else if (type === search.call && isCallersSearch(item)) this.#ensureTurn().call(searchOf(item));
     else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
@@ -73,7 +74,11 @@ class Reading {
     if (role === 'assistant') {
       // this door has added these fields to the annotations, and other providers refuse them
       const { images, citations: _citations, search_results: _results, ...others } = more;
-      return this.#ensureTurn().message(typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked, others, optional(`${param}.images`, images, list) ?? []);
+      return this.#ensureTurn().message(
+        typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked,
+        others,
+        optional(`${param}.images`, images, list) ?? [],
+      );
     }
     this.#alone({ role: role as Message['role'], content: checked, ...nativeOf(more, 'input') });
   }
@@ -129,7 +134,12 @@ class Turn {
     if (detail === null) return;
     this.#details.push(detail);
     const { provider, id, index } = detail;
-    this.#order.push({ type: 'reasoning', ...(provider !== undefined && { provider }), ...(id !== undefined && { id }), ...(index !== undefined && { index }) });
+    this.#order.push({
+      type: 'reasoning',
+      ...(provider !== undefined && { provider }),
+      ...(id !== undefined && { id }),
+      ...(index !== undefined && { index }),
+    });
   }
 
   item(item: Fields, type: string): void {
@@ -157,7 +167,9 @@ class Turn {
 
   /** True for one text and then calls: such a message needs no order. */
   get #isPlain(): boolean {
-    return this.#order.every((one, at) => one.type === 'call' || (one.type === 'message' && at === 0 && someFields(one.fields) === undefined));
+    return this.#order.every(
+      (one, at) => one.type === 'call' || (one.type === 'message' && at === 0 && someFields(one.fields) === undefined),
+    );
   }
 }
 
@@ -186,26 +198,53 @@ function resultOf(param: string, item: Fields, type: keyof typeof results): Mess
   const { type: _, id: _id, status: _status, call_id: id, output, ...more } = item;
   if (output === undefined) throw missing(`${param}.output`, 'the result of the call, a string or an array of parts');
   const own = { ...(type === 'custom_tool_call_output' && { type }), ...more };
-  return { role: 'tool', tool_call_id: text(`${param}.call_id`, id), content: content(`${param}.output`, output), ...nativeOf(own, type, more) };
+  return {
+    role: 'tool',
+    tool_call_id: text(`${param}.call_id`, id),
+    content: content(`${param}.output`, output),
+    ...nativeOf(own, type, more),
+  };
 }
 
-/** A search for tools that the caller runs. A provider of the same form gets the item as it is, without the id, which may be of another provider. */
+/**
+ * A search for tools that the caller runs. A provider of the same form gets
+ * the item as it is, without the id, which may be of another provider.
+ */
 function searchOf(item: Fields): ToolCall {
   const { call_id: id, arguments: asked = {} } = item;
-  return { id: id as string, type: 'function', function: { name: search.tool, arguments: typeof asked === 'string' ? asked : JSON.stringify(asked) }, native: { fields: { item: without(item, 'id') } } };
+  return {
+    id: id as string,
+    type: 'function',
+    function: { name: search.tool, arguments: typeof asked === 'string' ? asked : JSON.stringify(asked) },
+    native: { fields: { item: without(item, 'id') } },
+  };
 }
 
 /** The result of such a search. The tools that it found are listed with those of the request. */
 function foundOf(param: string, item: Fields): Message {
   const tools = optional(`${param}.tools`, item['tools'], toolList) ?? [];
   const found = tools.flatMap((tool) => (tool.function === undefined ? [] : [`The tool "${tool.function.name}" can be called now.`]));
-  return { role: 'tool', tool_call_id: item['call_id'] as string, content: found.length === 0 ? 'No tool was found.' : found.join('\n'), native: { fields: { item } } };
+  return {
+    role: 'tool',
+    tool_call_id: item['call_id'] as string,
+    content: found.length === 0 ? 'No tool was found.' : found.join('\n'),
+    native: { fields: { item } },
+  };
 }
 
 /** @param lost the fields among them that a provider of another form does not get */
 function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Native } {
   const some = someFields(own);
-  return some === undefined ? {} : { native: { fields: some, lost: Object.keys(lost).filter((field) => !quiet.has(field)).map((field) => `${place}.${field}`) } };
+  return some === undefined
+    ? {}
+    : {
+        native: {
+          fields: some,
+          lost: Object.keys(lost)
+            .filter((field) => !quiet.has(field))
+            .map((field) => `${place}.${field}`),
+        },
+      };
 }
 
 /** Fields that mean nothing to a provider of another format. `phase` says whether a message was a comment or the answer. */
@@ -213,17 +252,33 @@ const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
 
 /** Items of tools that ran at a provider: another provider can continue the conversation without them. */
 const ran: ReadonlySet<string> = new Set([
-  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', search.call, search.output, additional,
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'mcp_call',
+  search.call,
+  search.output,
+  additional,
 ]);
 
 /** An item that only this API knows. A provider of another form could not answer to it. */
 const unknownItem = (param: string, item: Fields, type: string): Message => ({
   role: 'user',
   content: [],
-  native: { fields: { item }, isAll: true, needed: { param: `${param}.type`, message: `No provider of this model takes an input item of the type "${type.slice(0, 64)}".` } },
+  native: {
+    fields: { item },
+    isAll: true,
+    needed: { param: `${param}.type`, message: `No provider of this model takes an input item of the type "${type.slice(0, 64)}".` },
+  },
 });
 
-const referenceLeft = (param: string): Error => unsupported(param, 'This reference names no item of a response that the gateway keeps for this key. Send the item itself, as the response had it; with "store": false clients do so by themselves.');
+const referenceLeft = (param: string): Error =>
+  unsupported(
+    param,
+    'This reference names no item of a response that the gateway keeps for this key. Send the item itself, as the response had it; with "store": false clients do so by themselves.',
+  );
 
 /** The items of an input. Throws where it is absent, or neither a text nor a list. */
 export function itemsOf(input: unknown): readonly unknown[] {

@@ -53,7 +53,10 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
   };
   return {
     keepsBodies() {
-      bodies ??= readerOf()?.status().then((status) => status.bodies) ?? Promise.resolve(false);
+      bodies ??=
+        readerOf()
+          ?.status()
+          .then((status) => status.bodies) ?? Promise.resolve(false);
       // a log that failed to answer is asked again the next time
       bodies.catch(() => (bodies = null));
       return bodies;
@@ -82,7 +85,8 @@ async function newest(reader: LogReader, id: string, now: number): Promise<Logge
   }
 }
 
-const isOf = ({ key, since = -Infinity }: Owner, record: LoggedDetail): boolean => record.key === key && Date.parse(record.createdAt) >= since;
+const isOf = ({ key, since = -Infinity }: Owner, record: LoggedDetail): boolean =>
+  record.key === key && Date.parse(record.createdAt) >= since;
 
 /** Whether the record is of a whole response that the caller did not ask to forget. */
 function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
@@ -96,13 +100,22 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   const answer = keptAnswer(said);
   if (answer === null) return null;
   const messages = listOf(asked) as readonly Message[];
-  const kept = { door: door as Fields, native: { fields: fieldsOf(native) }, messages, tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]) };
+  const kept = {
+    door: door as Fields,
+    native: { fields: fieldsOf(native) },
+    messages,
+    tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]),
+  };
   const extras = answer.extras as readonly { on: 'choice' | 'message'; field: string; value: unknown }[];
   const finish = finishReasons.find((reason) => reason === answer.finishReason) ?? null;
   const given = piecesFrom(answer.outline, answer);
   const pieces: readonly Chunk[] = piecesOf(stream ? given : thoughtsFirst(given), { extras: [...extras], finish, native: null });
   const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
-  const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
+  const counts = usageEstimated
+    ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null }
+    : reasoningEstimated === true
+      ? { ...usage, reasoningTokens: null }
+      : usage;
   return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };
 }
 
@@ -141,15 +154,40 @@ async function withReferences(items: readonly unknown[], owner: Owner, kept: Kep
 type Output = ReadonlyMap<unknown, unknown>;
 
 /** @param outputs the outputs of the responses that were read before */
-async function itemOf(id: string, outputs: Map<string, Output>, find: (response: string) => Promise<KeptResponse | null>): Promise<unknown> {
+async function itemOf(
+  id: string,
+  outputs: Map<string, Output>,
+  find: (response: string) => Promise<KeptResponse | null>,
+): Promise<unknown> {
   const place = placeOfItem(id);
   if (place === null) return null;
-  const output = outputs.get(place.request) ?? new Map(listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']).map((item) => [fieldsOf(item)['id'], item]));
+  const output =
+    outputs.get(place.request) ??
+    new Map(
+      listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']).map((item) => [fieldsOf(item)['id'], item]),
+    );
   outputs.set(place.request, output);
   return output.get(id) ?? null;
 }
 
-const noPrevious = (): GatewayError => unsupported('previous_response_id', 'This gateway keeps no bodies of requests, so it knows no earlier response. Send the items of the conversation in "input".');
-const noReferences = (): GatewayError => unsupported('input', 'This gateway keeps no bodies of requests, so an item cannot be referred to. Send the item itself; with "store": false clients do so by themselves.');
-export const cannotStore = (): GatewayError => unsupported('store', 'This response cannot be kept, because its body is not kept in the request log. Send "store": false, or leave it out.');
-const unknownPrevious = (id: string): GatewayError => new GatewayError('invalid_value', `There is no response "${id.slice(0, 100)}" that is kept for this key. It may be deleted, be older than what the log keeps, or have been asked for with "store": false.`, { param: 'previous_response_id' });
+const noPrevious = (): GatewayError =>
+  unsupported(
+    'previous_response_id',
+    'This gateway keeps no bodies of requests, so it knows no earlier response. Send the items of the conversation in "input".',
+  );
+const noReferences = (): GatewayError =>
+  unsupported(
+    'input',
+    'This gateway keeps no bodies of requests, so an item cannot be referred to. Send the item itself; with "store": false clients do so by themselves.',
+  );
+export const cannotStore = (): GatewayError =>
+  unsupported(
+    'store',
+    'This response cannot be kept, because its body is not kept in the request log. Send "store": false, or leave it out.',
+  );
+const unknownPrevious = (id: string): GatewayError =>
+  new GatewayError(
+    'invalid_value',
+    `There is no response "${id.slice(0, 100)}" that is kept for this key. It may be deleted, be older than what the log keeps, or have been asked for with "store": false.`,
+    { param: 'previous_response_id' },
+  );

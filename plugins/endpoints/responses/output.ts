@@ -37,7 +37,13 @@ const voices = {
   output_text: { field: 'text', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.output_text' },
   refusal: { field: 'refusal', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.refusal' },
   reasoning_text: { field: 'text', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.reasoning_text' },
-  summary_text: { field: 'text', at: 'summary_index', list: 'summary', part: 'response.reasoning_summary_part', text: 'response.reasoning_summary_text' },
+  summary_text: {
+    field: 'text',
+    at: 'summary_index',
+    list: 'summary',
+    part: 'response.reasoning_summary_part',
+    text: 'response.reasoning_summary_text',
+  },
 } as const;
 
 export type Voice = keyof typeof voices;
@@ -54,7 +60,11 @@ interface OpenPart {
 
 const annotated = (voice: Voice): boolean => voice === 'output_text';
 
-const wirePart = ({ voice, text, annotations, logprobs }: OpenPart): Fields => ({ type: voice, ...(annotated(voice) && { annotations, logprobs }), [voices[voice].field]: text });
+const wirePart = ({ voice, text, annotations, logprobs }: OpenPart): Fields => ({
+  type: voice,
+  ...(annotated(voice) && { annotations, logprobs }),
+  [voices[voice].field]: text,
+});
 
 /** A message or a thought: a list of texts. */
 export class TextItem implements OutputItem {
@@ -89,10 +99,20 @@ export class TextItem implements OutputItem {
 
   get wire(): Fields {
     const open = this.#part === null ? [] : [{ list: voices[this.#part.voice].list, part: wirePart(this.#part) }];
-    const listed = (list: 'content' | 'summary'): Fields[] => [...this.#parts, ...open].flatMap((one) => (one.list === list ? [one.part] : []));
-    if (this.type === 'message') return { ...this.#more, id: this.id, type: 'message', status: this.#status, role: 'assistant', content: listed('content') };
+    const listed = (list: 'content' | 'summary'): Fields[] =>
+      [...this.#parts, ...open].flatMap((one) => (one.list === list ? [one.part] : []));
+    if (this.type === 'message') {
+      return { ...this.#more, id: this.id, type: 'message', status: this.#status, role: 'assistant', content: listed('content') };
+    }
     const content = listed('content');
-    return { ...this.#more, id: this.id, type: 'reasoning', summary: listed('summary'), ...(content.length > 0 && { content }), ...(this.opaque !== null && { encrypted_content: this.opaque }) };
+    return {
+      ...this.#more,
+      id: this.id,
+      type: 'reasoning',
+      summary: listed('summary'),
+      ...(content.length > 0 && { content }),
+      ...(this.opaque !== null && { encrypted_content: this.opaque }),
+    };
   }
 
   /** The texts so far. */
@@ -101,11 +121,19 @@ export class TextItem implements OutputItem {
     return [...done, textOf(this.#part?.text)].filter((text) => text !== null);
   }
 
-  /** Adds to the text of this kind; begins a part where none of the kind is open. @param logprobs for the event of this piece; `addLogprobs` adds them to the part */
+  /**
+   * Adds to the text of this kind; begins a part where none of the kind is open.
+   * @param logprobs for the event of this piece; `addLogprobs` adds them to the part
+   */
   say(voice: Voice, text: string, logprobs: readonly unknown[] = []): void {
     const part = this.#part?.voice === voice ? this.#part : this.begin(voice);
     part.text += text;
-    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? `,"logprobs":${logprobs.length === 0 ? '[]' : JSON.stringify(logprobs)}` : ''}`);
+    if (this.#emit !== null) {
+      this.#emit(
+        `${voices[voice].text}.delta`,
+        `${part.opening}${JSON.stringify(text)}${annotated(voice) ? `,"logprobs":${logprobs.length === 0 ? '[]' : JSON.stringify(logprobs)}` : ''}`,
+      );
+    }
   }
 
   begin(voice: Voice): OpenPart {
@@ -121,7 +149,10 @@ export class TextItem implements OutputItem {
   /** Adds an annotation to the text that is open, or to the last one before it closes. */
   annotate(annotation: unknown): void {
     const part = this.#part?.voice === 'output_text' ? this.#part : this.begin('output_text');
-    this.#emit?.('response.output_text.annotation.added', `${this.#place},"content_index":${part.index},"annotation_index":${part.annotations.length},"annotation":${JSON.stringify(annotation)}`);
+    this.#emit?.(
+      'response.output_text.annotation.added',
+      `${this.#place},"content_index":${part.index},"annotation_index":${part.annotations.length},"annotation":${JSON.stringify(annotation)}`,
+    );
     part.annotations.push(annotation);
   }
 
@@ -163,7 +194,10 @@ export class TextItem implements OutputItem {
     const whole = wirePart(part);
     this.#parts.push({ list, part: whole });
     const place = `${this.#place},"${at}":${part.index}`;
-    this.#emit?.(`${text}.done`, `${place},"${field}":${JSON.stringify(part.text)}${annotated(part.voice) ? `,"logprobs":${JSON.stringify(part.logprobs)}` : ''}`);
+    this.#emit?.(
+      `${text}.done`,
+      `${place},"${field}":${JSON.stringify(part.text)}${annotated(part.voice) ? `,"logprobs":${JSON.stringify(part.logprobs)}` : ''}`,
+    );
     this.#emit?.(`${family}.done`, `${place},"part":${JSON.stringify(whole)}`);
   }
 }
@@ -249,7 +283,9 @@ export class CallItem implements OutputItem {
     this.isClosed = true;
     const input = inputs[this.#call.type];
     const name = this.#custom === null ? `"name":${JSON.stringify(this.#call.name)},` : '';
-    if (input !== null) this.#emit?.(`${input.event}.done`, `${this.#place},${name}"${input.field}":${JSON.stringify(this.#custom?.text ?? this.arguments)}`);
+    if (input !== null) {
+      this.#emit?.(`${input.event}.done`, `${this.#place},${name}"${input.field}":${JSON.stringify(this.#custom?.text ?? this.arguments)}`);
+    }
     this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
   }
 
@@ -285,7 +321,12 @@ export class ForeignItem implements OutputItem {
   /** Sends an event about the item, with the numbers that this stream uses for it. */
   tell(event: Fields): void {
     const { type, sequence_number: _, ...more } = event;
-    if (isEventName(type)) this.#emit?.(type, JSON.stringify({ ...more, output_index: this.index, ...('item_id' in more && { item_id: this.id }) }).slice(1, -1));
+    if (isEventName(type)) {
+      this.#emit?.(
+        type,
+        JSON.stringify({ ...more, output_index: this.index, ...('item_id' in more && { item_id: this.id }) }).slice(1, -1),
+      );
+    }
   }
 
   replace(item: Fields): void {

@@ -1,11 +1,25 @@
 /**
- * Checks the body of a request for a response, and reads it as a chat request. Fields that other APIs have too go to their place in it; fields that only
- * this API has are kept as `native`, for providers that speak it.
+ * Checks the body of a request for a response, and reads it as a chat request. Fields that other APIs have too
+ * go to their place in it; fields that only this API has are kept as `native`, for providers that speak it.
  */
 import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
 import { unknownOptions } from '../../../core/wire/adjustments.ts';
-import { bodyFields, boolean, type Check, count, integer, list, listOf, modelName, number, object, optional, text, wrongValue } from '../../../core/wire/checks.ts';
+import {
+  bodyFields,
+  boolean,
+  type Check,
+  count,
+  integer,
+  list,
+  listOf,
+  modelName,
+  number,
+  object,
+  optional,
+  text,
+  wrongValue,
+} from '../../../core/wire/checks.ts';
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
 import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
@@ -42,14 +56,54 @@ export interface Parsed {
 
 /** Parameters that the answer repeats. */
 const repeated = [
-  'background', 'max_output_tokens', 'max_tool_calls', 'metadata', 'parallel_tool_calls', 'prompt', 'prompt_cache_key', 'prompt_cache_retention', 'reasoning', 'safety_identifier', 'service_tier', 'temperature',
-  'text', 'tool_choice', 'top_logprobs', 'top_p', 'truncation', 'user',
+  'background',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'parallel_tool_calls',
+  'prompt',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'service_tier',
+  'temperature',
+  'text',
+  'tool_choice',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user',
 ];
 
 export function parseResponseRequest(given: unknown): Parsed {
   const body = bodyFields(given);
-  const { model, input, instructions, stream, store, previous_response_id: previous, conversation, background, tools, tool_choice: choice, ...others } = body;
-  const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: streamOptions, ...more } = others;
+  const {
+    model,
+    input,
+    instructions,
+    stream,
+    store,
+    previous_response_id: previous,
+    conversation,
+    background,
+    tools,
+    tool_choice: choice,
+    ...others
+  } = body;
+  const {
+    max_output_tokens: most,
+    temperature,
+    top_p: topP,
+    parallel_tool_calls: parallel,
+    top_logprobs: alternatives,
+    user,
+    text: form_,
+    include,
+    reasoning,
+    stream_options: streamOptions,
+    ...more
+  } = others;
   refuseUnkept(conversation, background);
   refuseSeveral(more['n']);
   const said = optional('instructions', instructions, text);
@@ -68,7 +122,9 @@ export function parseResponseRequest(given: unknown): Parsed {
   const kept: Kept = {
     store: optional('store', store, boolean),
     previous_response_id: previousId,
-    parameters: Object.fromEntries(repeated.flatMap((name) => (body[name] === undefined || body[name] === null ? [] : [[name, body[name]]]))),
+    parameters: Object.fromEntries(
+      repeated.flatMap((name) => (body[name] === undefined || body[name] === null ? [] : [[name, body[name]]])),
+    ),
   };
   const request: ChatRequest = {
     form,
@@ -103,11 +159,20 @@ const logprobs = 'message.output_text.logprobs';
 
 /** safety: a provider would keep a conversation or a background run, outside the gateway's control. */
 function refuseUnkept(conversation: unknown, background: unknown): void {
-  if (conversation !== undefined && conversation !== null) throw unsupported('conversation', 'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".');
-  if (optional('background', background, boolean) === true) throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
+  if (conversation !== undefined && conversation !== null) {
+    throw unsupported(
+      'conversation',
+      'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".',
+    );
+  }
+  if (optional('background', background, boolean) === true) {
+    throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
+  }
 }
 
-/** A response has no place for a second answer. A provider of chat completions would give it, and the caller would pay for what nobody sees. */
+/**
+ * A response has no place for a second answer. A provider of chat completions would give it, and the caller would pay for what nobody sees.
+ */
 function refuseSeveral(n: unknown): void {
   if (typeof n === 'number' && n > 1) throw unsupported('n', 'A response is one answer. Leave out "n", or send it as 1.');
 }
@@ -130,8 +195,15 @@ const highest = 'max';
 /** Fields that chat completions has too, and unknown fields, which a provider may know. */
 function restOf(more: Fields, { verbosity }: Fields, { effort, max_tokens: budget }: Fields): Fields {
   const others = Object.entries(more).filter(([field, value]) => !Object.hasOwn(own, field) && value !== null);
-  const thinking = { ...(effort !== undefined && { effort: effort === highest ? 'xhigh' : effort }), ...(budget !== undefined && { max_tokens: budget }) };
-  return { ...Object.fromEntries(others), ...(verbosity !== undefined && { verbosity }), ...(someFields(thinking) !== undefined && { reasoning: thinking }) };
+  const thinking = {
+    ...(effort !== undefined && { effort: effort === highest ? 'xhigh' : effort }),
+    ...(budget !== undefined && { max_tokens: budget }),
+  };
+  return {
+    ...Object.fromEntries(others),
+    ...(verbosity !== undefined && { verbosity }),
+    ...(someFields(thinking) !== undefined && { reasoning: thinking }),
+  };
 }
 
 interface Asked {
@@ -149,7 +221,9 @@ function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Nativ
   const lost = [
     ...given.filter(([field, value]) => own[field]?.(value)).map(([field]) => field),
     ...Object.keys(textFields).map((field) => `text.${field}`),
-    ...Object.keys(others).filter((field) => field !== 'summary' && field !== 'generate_summary').map((field) => `reasoning.${field}`),
+    ...Object.keys(others)
+      .filter((field) => field !== 'summary' && field !== 'generate_summary')
+      .map((field) => `reasoning.${field}`),
     ...included.filter((name) => name !== logprobs && name !== 'reasoning.encrypted_content').map((name) => `include.${name}`),
   ];
   const fields: Fields = {
@@ -163,7 +237,9 @@ function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Nativ
     fields,
     lost,
     ...(effort === highest && { changed: [{ parameter: 'reasoning_effort', change: 'taken as xhigh' }] }),
-    ...(fields['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }),
+    ...(fields['prompt'] !== undefined && {
+      needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' },
+    }),
   };
   return { native };
 }
@@ -184,5 +260,10 @@ export function withItems(request: ChatRequest, before: readonly Message[], item
   const { messages, adjustments } = messagesOf(list('input', items));
   const conversation = [...before, ...messages];
   const all = [...(request.adjustments ?? []), ...adjustments];
-  return { ...request, messages: [...request.messages.filter(isInstructions), ...conversation], tools: withAdditional(request.tools, conversation), ...(all.length > 0 && { adjustments: all }) };
+  return {
+    ...request,
+    messages: [...request.messages.filter(isInstructions), ...conversation],
+    tools: withAdditional(request.tools, conversation),
+    ...(all.length > 0 && { adjustments: all }),
+  };
 }

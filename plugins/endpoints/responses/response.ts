@@ -50,8 +50,26 @@ export function asked({ id, created, model, request }: Head): Fields {
 }
 
 const unasked = {
-  id: '', object: 'response', created_at: 0, background: false, instructions: null, max_output_tokens: null, max_tool_calls: null, metadata: {}, model: '', parallel_tool_calls: true, previous_response_id: null,
-  prompt_cache_key: null, safety_identifier: null, service_tier: null, temperature: null, tool_choice: 'auto', top_logprobs: 0, top_p: null, truncation: 'disabled', user: null,
+  id: '',
+  object: 'response',
+  created_at: 0,
+  background: false,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  model: '',
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  service_tier: null,
+  temperature: null,
+  tool_choice: 'auto',
+  top_logprobs: 0,
+  top_p: null,
+  truncation: 'disabled',
+  user: null,
 };
 
 const textOf = (message: Message | undefined): string | null => (typeof message?.content === 'string' ? message.content : null);
@@ -62,7 +80,12 @@ export interface Ended {
   readonly incomplete_details: { readonly reason: string } | null;
 }
 
-const reasons: Readonly<Record<FinishReason, string | null>> = { completed: null, tool_calls: null, length_limit: 'max_output_tokens', content_filter: 'content_filter' };
+const reasons: Readonly<Record<FinishReason, string | null>> = {
+  completed: null,
+  tool_calls: null,
+  length_limit: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
 
 export function endedBy(finish: FinishReason | null): Ended {
   const reason = finish === null ? null : reasons[finish];
@@ -94,10 +117,18 @@ export const countsOf = (usage: Usage): Counts => ({
  */
 export function usageOf(counts: Counts | null): Fields | null {
   if (counts === null || (counts.promptTokens === null && counts.completionTokens === null)) return null;
-  const { promptTokens: input, completionTokens: output, totalTokens: total, cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning } = counts;
+  const {
+    promptTokens: input,
+    completionTokens: output,
+    totalTokens: total,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: reasoning,
+  } = counts;
   return {
     input_tokens: input ?? 0,
-    input_tokens_details: cached === null && written === null ? null : { cached_tokens: cached ?? 0, ...(written !== null && { cache_write_tokens: written }) },
+    input_tokens_details:
+      cached === null && written === null ? null : { cached_tokens: cached ?? 0, ...(written !== null && { cache_write_tokens: written }) },
     output_tokens: output ?? 0,
     output_tokens_details: reasoning === null ? null : { reasoning_tokens: reasoning },
     total_tokens: total ?? (input ?? 0) + (output ?? 0),

@@ -1,7 +1,7 @@
 /**
- * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form, a search
- * for tools that the caller runs is a function too, and the tools of a namespace are functions with longer names; the encoder maps their calls
- * back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
+ * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form,
+ * a search for tools that the caller runs is a function too, and the tools of a namespace are functions with longer names; the encoder
+ * maps their calls back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
  */
 import type { Message, Tool, ToolChoice } from '../../../core/chat.ts';
 import { shortToolName } from '../../../core/names.ts';
@@ -35,17 +35,32 @@ function functionOf(param: string, given: Fields): Tool {
     ...optionalField('strict', optional(`${param}.strict`, strict, boolean)),
   };
   const own = someFields(without(given, 'type', 'name', 'description', 'parameters', 'strict'));
-  return { type: 'function', function: described, ...(own !== undefined && { native: { fields: own, lost: Object.keys(own).map((field) => `tools.${field}`) } }) };
+  return {
+    type: 'function',
+    function: described,
+    ...(own !== undefined && { native: { fields: own, lost: Object.keys(own).map((field) => `tools.${field}`) } }),
+  };
 }
 
 const optionalField = (field: string, value: unknown): Fields => (value === null ? {} : { [field]: value });
 
 function customOf(param: string, given: Fields): Tool {
   const description = optional(`${param}.description`, given['description'], text);
-  return { type: 'function', function: { name: text(`${param}.name`, given['name']), ...optionalField('description', description), parameters: inputSchema(given['format']) }, native: { fields: given, lost: isFreeText(given['format']) ? [] : ['tools.format'] } };
+  return {
+    type: 'function',
+    function: {
+      name: text(`${param}.name`, given['name']),
+      ...optionalField('description', description),
+      parameters: inputSchema(given['format']),
+    },
+    native: { fields: given, lost: isFreeText(given['format']) ? [] : ['tools.format'] },
+  };
 }
 
-/** wire: a search for tools, and its items. Codex 0.171 runs it itself where the tool says so, and reaches the tools of MCP servers by it (OpenAI: Tool search) */
+/**
+ * wire: a search for tools, and its items. Codex 0.171 runs it itself where the
+ * tool says so, and reaches the tools of MCP servers by it (OpenAI: Tool search)
+ */
 export const search = { tool: 'tool_search', call: 'tool_search_call', output: 'tool_search_output' } as const;
 
 /** Whether the caller ran the search of this item. wire: one that the provider ran has no `call_id` (OpenAI: Tool search) */
@@ -68,7 +83,13 @@ function membersOf(param: string, given: Fields): readonly Tool[] {
     const { function: described, native } = tool;
     if (described === undefined) return [tool];
     const own = { namespace: at === 0 ? given : namespace, member: described.name, ...(isCustom(tool) && { type: 'custom' }) };
-    return [{ ...tool, function: { ...described, name: memberName(namespace, described.name) }, native: { fields: own, lost: native?.lost ?? [] } }];
+    return [
+      {
+        ...tool,
+        function: { ...described, name: memberName(namespace, described.name) },
+        native: { fields: own, lost: native?.lost ?? [] },
+      },
+    ];
   });
   return members.length === 0 ? [{ type: 'namespace', native: { fields: given, isAll: true } }] : members;
 }
@@ -82,14 +103,18 @@ export const memberName = (namespace: string, name: string): string => shortTool
 export const additional = 'additional_tools';
 
 /**
- * The tools of a request, with the tools that its conversation declares or has found. Of tools with the same name, the request's own counts, otherwise the last one.
- * A provider of the same form gets the tools of the conversation at their places in it.
+ * The tools of a request, with the tools that its conversation declares or has found. Of tools with the same name, the request's
+ * own counts, otherwise the last one. A provider of the same form gets the tools of the conversation at their places in it.
  */
 export function withAdditional(tools: readonly Tool[] | null, messages: readonly Message[]): readonly Tool[] | null {
   const found = messages.flatMap(toolsIn);
   if (found.length === 0) return tools;
   const declaredNames = new Set<unknown>(tools?.map((tool) => tool.function?.name));
-  const last = new Map(found.filter((tool) => tool.function === undefined || !declaredNames.has(tool.function.name)).map((tool, at) => [tool.function?.name ?? at, tool]));
+  const last = new Map(
+    found
+      .filter((tool) => tool.function === undefined || !declaredNames.has(tool.function.name))
+      .map((tool, at) => [tool.function?.name ?? at, tool]),
+  );
   return [...(tools ?? []), ...Array.from(last.values(), asAdditional)];
 }
 
@@ -104,14 +129,21 @@ function toolsIn({ native }: Message): readonly Tool[] {
 }
 
 /** A tool that was waiting for a search, and is available now. */
-const asLoaded = ({ native, ...tool }: Tool): Tool => ({ ...tool, type: tool.type, ...(native !== undefined && { native: { ...native, lost: (native.lost ?? []).filter((field) => field !== 'tools.defer_loading') } }) });
+const asLoaded = ({ native, ...tool }: Tool): Tool => ({
+  ...tool,
+  type: tool.type,
+  ...(native !== undefined && { native: { ...native, lost: (native.lost ?? []).filter((field) => field !== 'tools.defer_loading') } }),
+});
 
 const asAdditional = (tool: Tool): Tool => ({ ...tool, native: { ...tool.native, fields: { ...tool.native?.fields, additional: true } } });
 
 /** The types of items for calls of a caller's tools. */
 export type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
 
-const callTypes: ReadonlyMap<unknown, CallType> = new Map<unknown, CallType>([['custom', 'custom_tool_call'], [search.tool, search.call]]);
+const callTypes: ReadonlyMap<unknown, CallType> = new Map<unknown, CallType>([
+  ['custom', 'custom_tool_call'],
+  [search.tool, search.call],
+]);
 
 /** How this API names the calls of a tool. */
 export interface CallName {
@@ -145,19 +177,37 @@ export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
     const { namespace } = native?.fields ?? {};
     if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];
     if (native?.fields['type'] !== undefined) return [native.fields];
-    return [{ type, name: described.name, description: described.description ?? null, parameters: described.parameters ?? null, strict: described.strict ?? null, ...native?.fields }];
+    return [
+      {
+        type,
+        name: described.name,
+        description: described.description ?? null,
+        parameters: described.parameters ?? null,
+        strict: described.strict ?? null,
+        ...native?.fields,
+      },
+    ];
   });
 
 export const toolChoice: Check<ToolChoice> = (param, value) => {
   if (typeof value === 'string') {
-    if (value !== 'auto' && value !== 'none' && value !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a tool');
+    if (value !== 'auto' && value !== 'none' && value !== 'required') {
+      throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a tool');
+    }
     return value;
   }
   const given = fields(param, value);
   const type = text(`${param}.type`, given['type']);
   if (type === 'function' || type === 'custom') return { type: 'function', function: { name: text(`${param}.name`, given['name']) } };
   if (type === 'allowed_tools') return allowedOf(param, given);
-  return { type, native: { fields: given, isAll: true, needed: { param, message: `No provider of this model has the tool "${type.slice(0, 64)}", which "tool_choice" asks for.` } } };
+  return {
+    type,
+    native: {
+      fields: given,
+      isAll: true,
+      needed: { param, message: `No provider of this model has the tool "${type.slice(0, 64)}", which "tool_choice" asks for.` },
+    },
+  };
 };
 
 function allowedOf(param: string, given: Fields): ToolChoice {

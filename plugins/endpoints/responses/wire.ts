@@ -39,7 +39,12 @@ export interface ResponseObject {
   readonly output: readonly { readonly type: string; readonly [field: string]: unknown }[];
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly incomplete_details: { readonly reason: string } | null;
-  readonly usage: { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number; readonly [field: string]: unknown } | null;
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly total_tokens: number;
+    readonly [field: string]: unknown;
+  } | null;
   readonly [field: string]: unknown;
 }
 

@@ -26,7 +26,11 @@ export class Collector {
     const before = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
     // a rule that is written twice is one rule, so its sums are counted once
     const different = new Map(rules.map((rule) => [idOf(rule), rule])).values();
-    const counted = Array.from(different, (rule) => before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() });
+    const counted = Array.from(
+      different,
+      (rule) =>
+        before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() },
+    );
     this.#requests = counted.filter(({ rule }) => rule.watches !== 'provider');
     this.#attempts = counted.filter(({ rule }) => rule.watches === 'provider');
   }
@@ -36,7 +40,10 @@ export class Collector {
     if (record.standsFor !== undefined) return;
     for (const counted of this.#requests) {
       const value = valueOf(record, counted.rule.by);
-      const isBad = counted.rule.watches === 'errors' ? isCountedError(record) : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
+      const isBad =
+        counted.rule.watches === 'errors'
+          ? isCountedError(record)
+          : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
       if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
     }
   }

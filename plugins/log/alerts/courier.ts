@@ -1,4 +1,7 @@
-/** Sends messages to the webhook, one after the other. safety: the address is a secret, so no error that may quote it is written anywhere. */
+/**
+ * Sends messages to the webhook, one after the other.
+ * safety: the address is a secret, so no error that may quote it is written anywhere.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../../core/logger.ts';
 import type { Secret } from '../../../core/secret.ts';

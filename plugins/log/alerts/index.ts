@@ -1,4 +1,7 @@
-/** Tells the operator about problems, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. Its counts are in memory, and begin at 0 with the process. */
+/**
+ * Tells the operator about problems, by `alerts` of the YAML: on the dashboard, in the
+ * process log, and at a webhook. Its counts are in memory, and begin at 0 with the process.
+ */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
@@ -27,7 +30,13 @@ export default definePlugin({
       hooks.attempted.tap((result) => collector.attempted(result));
     }
     const shown = peers === null ? alone() : behindParent(peers);
-    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The active alerts, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), { headers: protective }) });
+    routes.add({
+      method: 'GET',
+      path: '/api/alerts',
+      auth: 'admin',
+      about: { summary: 'The active alerts, the oldest first', answer: { 'application/json': 'ShownAlerts' } },
+      handle: async () => json(await shown(), { headers: protective }),
+    });
 
     function alone(): () => ShownAlerts {
       const watch = state('watch', () => new Watch());

@@ -50,12 +50,17 @@ export class Watch implements Disposable {
   #parts: WatchParts | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** From now on these rules apply. The counts of a rule that stays are kept; the alert of a removed rule or provider ends without a message. */
+  /**
+   * From now on these rules apply. The counts of a rule that stays are
+   * kept; the alert of a removed rule or provider ends without a message.
+   */
   follow({ webhook, rules }: Alerts, parts: WatchParts): void {
     this.#parts = parts;
     this.#courier.follow(webhook, parts.logger);
     this.#sums = new Map(rules.map((rule) => [idOf(rule), this.#sums.get(idOf(rule)) ?? { rule, sums: new RuleSums(rule) }]));
-    for (const [key, { rule, value }] of this.#standing) if (!this.#sums.has(idOf(rule)) || (rule.watches === 'provider' && !parts.providers.has(value))) this.#standing.delete(key);
+    for (const [key, { rule, value }] of this.#standing) {
+      if (!this.#sums.has(idOf(rule)) || (rule.watches === 'provider' && !parts.providers.has(value))) this.#standing.delete(key);
+    }
   }
 
   /** Checks once a second; `before` runs first each time. */
@@ -74,11 +79,19 @@ export class Watch implements Disposable {
 
   look(): void {
     const now = this.#now();
-    for (const [id, { rule, sums }] of this.#sums) for (const [value, sum] of sums.sums(now)) this.#judge({ key: `${id} ${value}`, rule, value, sum, now });
+    for (const [id, { rule, sums }] of this.#sums) {
+      for (const [value, sum] of sums.sums(now)) this.#judge({ key: `${id} ${value}`, rule, value, sum, now });
+    }
   }
 
   shown(): ShownAlerts {
-    const data = Array.from(this.#standing.values(), ({ rule, value, since, facts }): ShownAlert => ({ name: rule.name, watches: rule.watches, of: subjectOf(rule, value), facts, since: new Date(since).toISOString() }));
+    const data = Array.from(this.#standing.values(), ({ rule, value, since, facts }): ShownAlert => ({
+      name: rule.name,
+      watches: rule.watches,
+      of: subjectOf(rule, value),
+      facts,
+      since: new Date(since).toISOString(),
+    }));
     return { data, rules: this.#sums.size, webhook: this.#courier.state };
   }
 
@@ -91,7 +104,19 @@ export class Watch implements Disposable {
     return this.#parts?.clock() ?? Date.now();
   }
 
-  #judge({ key, rule, value, sum, now }: { readonly key: string; readonly rule: AlertRule; readonly value: string; readonly sum: Sum; readonly now: number }): void {
+  #judge({
+    key,
+    rule,
+    value,
+    sum,
+    now,
+  }: {
+    readonly key: string;
+    readonly rule: AlertRule;
+    readonly value: string;
+    readonly sum: Sum;
+    readonly now: number;
+  }): void {
     // the failures of a removed provider stay in the window: they would begin an alert that nothing ends
     if (rule.watches === 'provider' && this.#parts?.providers.has(value) !== true) return;
     const standing = this.#standing.get(key);
@@ -121,7 +146,10 @@ function isBeyond({ watches, above, least }: AlertRule, { requests, bad, dollars
   return watches === 'provider' ? bad === requests : (100 * bad) / requests > above;
 }
 
-/** Whether an alert is over. It stays active while fewer requests than the rule asks for are as bad. A provider is down until it answers: a provider that nobody asks has not recovered. */
+/**
+ * Whether an alert is over. It stays active while fewer requests than the rule asks for are
+ * as bad. A provider is down until it answers: a provider that nobody asks has not recovered.
+ */
 function isOver(rule: AlertRule, sum: Sum): boolean {
   return rule.watches === 'provider' ? sum.bad < sum.requests : !isBeyond({ ...rule, least: 1 }, sum);
 }

@@ -3,7 +3,12 @@ import type { AlertRule } from '../../../core/limits.ts';
 import type { Sum } from './sums.ts';
 
 const percent = (part: number, all: number): string => `${Number(((100 * part) / all).toPrecision(3))} %`;
-const minutes = (ms: number): string => (ms < 90_000 ? `${Math.max(1, Math.round(ms / 1000))} s` : ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`);
+const minutes = (ms: number): string =>
+  ms < 90_000
+    ? `${Math.max(1, Math.round(ms / 1000))} s`
+    : ms < 5_400_000
+      ? `${Math.round(ms / 60_000)} min`
+      : `${Number((ms / 3_600_000).toFixed(1))} h`;
 const requestsOf = (many: number): string => `${many} ${many === 1 ? 'request' : 'requests'}`;
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
@@ -11,13 +16,18 @@ const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16)
 export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, bad, dollars }: Sum): string {
   const within = ` in ${minutes(windowMs)}`;
   if (watches === 'cost') return `$${dollars.toFixed(dollars < 1 ? 4 : 2)} for ${requestsOf(requests)}${within}`;
-  if (watches === 'provider') return bad === requests ? `${requests} of ${requests} attempts failed${within}` : `${requests - bad} of ${requests} attempts answered${within}`;
+  if (watches === 'provider') {
+    return bad === requests
+      ? `${requests} of ${requests} attempts failed${within}`
+      : `${requests - bad} of ${requests} attempts answered${within}`;
+  }
   if (requests === 0) return `no request${within}`;
   return `${percent(bad, requests)} of ${requestsOf(requests)} ${watches === 'errors' ? 'failed' : `took longer than ${slowMs} ms`}${within}`;
 }
 
 /** The value that an alert is about; empty where it is about all requests. */
-export const subjectOf = ({ by, watches }: AlertRule, value: string): string => (by === 'all' ? '' : watches === 'provider' ? value : `${by} ${value}`);
+export const subjectOf = ({ by, watches }: AlertRule, value: string): string =>
+  by === 'all' ? '' : watches === 'provider' ? value : `${by} ${value}`;
 
 /**
  * wire: Slack reads &, < and > as markup, such as <!channel> (docs.slack.dev, Formatting message text). Mattermost reads @channel and
@@ -25,11 +35,32 @@ export const subjectOf = ({ by, watches }: AlertRule, value: string): string => 
  * of them make a link of an address.
  */
 const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b').replaceAll('](', ']\u200b(').replaceAll('://', ':\u200b//').replaceAll(/www\./gi, (www) => `${www.slice(0, -1)}\u200b.`);
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('@', '@\u200b')
+    .replaceAll('](', ']\u200b(')
+    .replaceAll('://', ':\u200b//')
+    .replaceAll(/www\./gi, (www) => `${www.slice(0, -1)}\u200b.`);
 
 /** The message when an alert begins, and when it is over. */
-export function messageOf({ rule, value, facts, since, until }: { readonly rule: AlertRule; readonly value: string; readonly facts: string; readonly since: number; readonly until: number | null }): string {
+export function messageOf({
+  rule,
+  value,
+  facts,
+  since,
+  until,
+}: {
+  readonly rule: AlertRule;
+  readonly value: string;
+  readonly facts: string;
+  readonly since: number;
+  readonly until: number | null;
+}): string {
   const subject = subjectOf(rule, value);
   const name = `${rule.name}${subject === '' ? '' : ` (${subject})`}`;
-  return escaped(until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Over: ${name}. ${facts}. It lasted ${minutes(until - since)}.`);
+  return escaped(
+    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Over: ${name}. ${facts}. It lasted ${minutes(until - since)}.`,
+  );
 }

@@ -17,8 +17,16 @@ interface StoreOptions {
 }
 
 export const databaseCommands: readonly Command<StoreOptions>[] = [
-  { name: 'db status', summary: 'say where requests are stored, and which migrations are applied', run: (run) => withDatabase(run, (database) => showDatabase(database, run)) },
-  { name: 'db migrate', summary: 'bring the store into the form that this version needs', run: (run) => withDatabase(run, (database) => migrateDatabase(database, run)) },
+  {
+    name: 'db status',
+    summary: 'say where requests are stored, and which migrations are applied',
+    run: (run) => withDatabase(run, (database) => showDatabase(database, run)),
+  },
+  {
+    name: 'db migrate',
+    summary: 'bring the store into the form that this version needs',
+    run: (run) => withDatabase(run, (database) => migrateDatabase(database, run)),
+  },
   {
     name: 'logs prune',
     summary: 'delete the records that are older than a span of time, now',
@@ -41,7 +49,13 @@ async function withDatabase(run: CommandRun<StoreOptions>, work: (database: Data
   await withStore(run, async (settings) => await work(databaseOf(settings)));
 }
 
-const settingsOf = (dataDir: string, { store, url, retention_days: retentionDays }: StoreOptions): StoreSettings => ({ store, url: url ?? null, dataDir, retentionDays, isDurable: false });
+const settingsOf = (dataDir: string, { store, url, retention_days: retentionDays }: StoreOptions): StoreSettings => ({
+  store,
+  url: url ?? null,
+  dataDir,
+  retentionDays,
+  isDurable: false,
+});
 
 /** A fault of the store ends the program with code 4. */
 async function withStore({ config, options }: CommandRun<StoreOptions>, work: (settings: StoreSettings) => Promise<void>): Promise<void> {
@@ -67,16 +81,28 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
     if (migrations.some(({ isKnown }) => !isKnown)) return { part, state: 'fault', text: `${database.place} is ${stateText(migrations)}` };
     const applied = migrations.filter(({ isApplied }) => isApplied).length;
     if (applied === migrations.length) return { part, state: 'good', text: `${database.place}: up to date` };
-    return { part, state: 'note', text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}` };
+    return {
+      part,
+      state: 'note',
+      text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}`,
+    };
   } catch (error) {
-    return { part, state: 'fault', text: `${database.place} cannot be used: ${reasonOf(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : fixOf(error) };
+    return {
+      part,
+      state: 'fault',
+      text: `${database.place} cannot be used: ${reasonOf(error)}`,
+      fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : fixOf(error),
+    };
   }
 }
 
 /** SQLITE_IOERR and SQLITE_FULL. SQLite also reports the first where the disk has no room for the files beside the database. */
 const ofDisk = new Set([10, 13]);
 
-const fixOf = (error: unknown): string => (ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff) ? 'make space on the disk; if it has space, the disk may have a fault (dmesg)' : 'give the file to the user of the gateway');
+const fixOf = (error: unknown): string =>
+  ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff)
+    ? 'make space on the disk; if it has space, the disk may have a fault (dmesg)'
+    : 'give the file to the user of the gateway';
 
 type Printing = Pick<Output, 'print'> & { readonly json: boolean };
 
@@ -85,7 +111,10 @@ export async function showDatabase(database: Pick<Database, 'place' | 'migration
   const isNewer = migrations.some(({ isKnown }) => !isKnown);
   const upToDate = !isNewer && migrations.every(({ isApplied }) => isApplied);
   if (json) return print(`${JSON.stringify({ store: database.place, upToDate, isNewer, migrations }, null, 2)}\n`);
-  const lines = migrations.map(({ id, name, isApplied, isKnown }) => `  ${String(id).padStart(3)}  ${isKnown ? (isApplied ? 'applied' : 'waiting') : 'newer  '}  ${printable(name)}\n`);
+  const lines = migrations.map(
+    ({ id, name, isApplied, isKnown }) =>
+      `  ${String(id).padStart(3)}  ${isKnown ? (isApplied ? 'applied' : 'waiting') : 'newer  '}  ${printable(name)}\n`,
+  );
   return print(`store  ${printable(database.place)}\nstate  ${stateText(migrations)}\n${lines.join('')}`);
 }
 
@@ -93,8 +122,12 @@ function stateText(migrations: readonly MigrationState[]): string {
   const known = migrations.filter(({ isKnown }) => isKnown);
   const waiting = known.filter(({ isApplied }) => !isApplied);
   const newer = migrations.length - known.length;
-  if (newer > 0) return `newer than this program: another version has applied ${newer} migration${newer === 1 ? '' : 's'} that this one does not know; go back to that version, or restore the backup from before it`;
-  return waiting.length === 0 ? 'up to date' : `${waiting.length} of ${migrations.length} migrations are waiting; the next start applies them, or: gateway db migrate`;
+  if (newer > 0) {
+    return `newer than this program: another version has applied ${newer} migration${newer === 1 ? '' : 's'} that this one does not know; go back to that version, or restore the backup from before it`;
+  }
+  return waiting.length === 0
+    ? 'up to date'
+    : `${waiting.length} of ${migrations.length} migrations are waiting; the next start applies them, or: gateway db migrate`;
 }
 
 async function migrateDatabase(database: Database, printing: Printing): Promise<void> {

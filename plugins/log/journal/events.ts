@@ -3,7 +3,10 @@ import type { LoggedRequest } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { loggedOf } from './write/entry.ts';
 
-/** Called with each record when its request ends, before the store has it. The request waits for this call, so a listener must do its work later. */
+/**
+ * Called with each record when its request ends, before the store has it.
+ * The request waits for this call, so a listener must do its work later.
+ */
 type RecordListener = (record: LoggedRequest) => void;
 
 export interface LogEvents {

@@ -8,15 +8,24 @@ const freshMs = 1000;
 const patienceMs = 300;
 
 /**
- * Adds to the health report whether the store answers and takes records. The store is asked at most once a second, however often the report is.
+ * Adds to the health report whether the store answers and takes records.
+ * The store is asked at most once a second, however often the report is.
  * @param trouble of the journal: the store gets no records, or not all of them
  * @param peers the other workers: each has a journal of its own, and the report covers all of them
  */
-export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null, peers: Peers | null): (report: HealthReport) => Promise<HealthReport> {
+export function createHealth(
+  client: Pick<StoreClient, 'ping'>,
+  trouble: () => string | null,
+  peers: Peers | null,
+): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;
   peers?.answer('trouble', trouble);
-  const storeFault = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
+  const storeFault = (): Promise<string | null> =>
+    client.ping().then(
+      () => null,
+      (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'),
+    );
   const faultOf = async (): Promise<string | null> => {
     const [fault, others] = await Promise.all([storeFault(), peers?.ask('trouble', null, patienceMs) ?? []]);
     return fault ?? (others as readonly (string | null)[]).find((other) => other !== null) ?? null;

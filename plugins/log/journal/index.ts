@@ -1,8 +1,8 @@
 /**
- * Puts every request on record, exactly once, whatever process dies (of requests whose caller is not known, the core passes on a sample). A request is
- * in the journal when it is dispatched (`open`) and again before the last byte of its answer leaves (`log`); a worker drains the
- * journal into the store, SQLite or PostgreSQL. Nothing here fails or changes a request, unless `durability: strict` asks for it, or
- * delays it by more than its own write.
+ * Puts every request on record, exactly once, whatever process dies (of requests whose caller is not known, the
+ * core passes on a sample). A request is in the journal when it is dispatched (`open`) and again before the last
+ * byte of its answer leaves (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. Nothing here
+ * fails or changes a request, unless `durability: strict` asks for it, or delays it by more than its own write.
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -35,12 +35,37 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    store: { enum: ['sqlite', 'postgres'], default: 'sqlite', description: 'Where records are kept: `sqlite`, a file in `server.data_dir`, or `postgres`. Example: postgres.' },
+    store: {
+      enum: ['sqlite', 'postgres'],
+      default: 'sqlite',
+      description: 'Where records are kept: `sqlite`, a file in `server.data_dir`, or `postgres`. Example: postgres.',
+    },
     url: { type: 'string', minLength: 1, description: 'Address of PostgreSQL, 13 or newer. Example: ${DATABASE_URL}.' },
-    bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers are kept; a request turns this off for itself with the header `x-log-bodies: off`. Example: false.' },
-    retention_days: { type: 'integer', minimum: 0, default: 30, description: 'Days after which records are dropped; 0 keeps them. Example: 30.' },
-    durability: { enum: ['os', 'disk', 'strict'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, also the end of the machine; `strict`, the same, and a request whose record cannot be written is answered with 503 `log_unavailable`. Example: disk.' },
-    max_bytes: { type: 'integer', minimum: 65_536, default: 1_073_741_824, description: 'Bytes of the journal while the store is down: near the limit bodies are left out, at the limit records are dropped. Example: 1073741824.' },
+    bodies: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether prompts and answers are kept; a request turns this off for itself with the header `x-log-bodies: off`. Example: false.',
+    },
+    retention_days: {
+      type: 'integer',
+      minimum: 0,
+      default: 30,
+      description: 'Days after which records are dropped; 0 keeps them. Example: 30.',
+    },
+    durability: {
+      enum: ['os', 'disk', 'strict'],
+      default: 'os',
+      description:
+        'What a record survives when its answer is complete: `os`, the end of the process; `disk`, also the end of the machine; `strict`, the same, and a request whose record cannot be written is answered with 503 `log_unavailable`. Example: disk.',
+    },
+    max_bytes: {
+      type: 'integer',
+      minimum: 65_536,
+      default: 1_073_741_824,
+      description:
+        'Bytes of the journal while the store is down: near the limit bodies are left out, at the limit records are dropped. Example: 1073741824.',
+    },
   },
 } as const;
 
@@ -55,7 +80,10 @@ export default definePlugin<Options>({
   commands: databaseCommands,
   checkup: async ({ config }, options) => [await checkStore(config.server.dataDir, options)],
   keepsLog: true,
-  apply({ hooks, log, logger, config, state, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
+  apply(
+    { hooks, log, logger, config, state, peers },
+    { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes },
+  ) {
     const fault = store === 'postgres' ? faultOfAddress(url) : null;
     if (fault !== null) throw new Error(fault);
     const { dataDir } = config.server;
@@ -76,7 +104,18 @@ export default definePlugin<Options>({
     };
     const client = createClient({ logger, disk, gone, buried });
     const trouble = (): string | null => writer?.trouble ?? null;
-    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { ...lost, written: 0 }, retentionDays, bodies, place: hash('sha256', `${store} ${url ?? dataDir}`) }));
+    log.provide(
+      createLogReader({
+        client,
+        others: new OtherJournals(peers, client),
+        events,
+        trouble,
+        counts: () => writer?.counts ?? { ...lost, written: 0 },
+        retentionDays,
+        bodies,
+        place: hash('sha256', `${store} ${url ?? dataDir}`),
+      }),
+    );
 
     hooks.boot.tapPromise(async () => {
       instance = begin(root);
@@ -91,7 +130,9 @@ export default definePlugin<Options>({
       if (keepsNoBodies(context)) withoutBodies.add(context.id);
       return metadata;
     });
-    const starts = new Starts((context) => (writer === null ? undefined : isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context))));
+    const starts = new Starts((context) =>
+      writer === null ? undefined : isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context)),
+    );
     hooks.open.tapPromise({ stage: EARLY }, (context) => starts.open(context));
     hooks.log.tapPromise(async (record) => {
       starts.over(record.id);
@@ -110,12 +151,17 @@ export default definePlugin<Options>({
       if (instance === null) return;
       if (isDrained) return removeInstance(instance);
       instance.claim.release();
-      logger.warn('the store did not take the rest of the journal; it stays in its folder, and any gateway with this data_dir stores it', { folder: instance.folder });
+      logger.warn('the store did not take the rest of the journal; it stays in its folder, and any gateway with this data_dir stores it', {
+        folder: instance.folder,
+      });
     };
   },
 });
 
-/** safety: a request is on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole. A hedge waits for the same write as the first attempt. */
+/**
+ * safety: a request is on record before it is dispatched, so that a process killed right after
+ * it leaves `interrupted` and no hole. A hedge waits for the same write as the first attempt.
+ */
 class Starts {
   readonly #write: (context: Streaming) => Promise<void> | undefined;
   /** The writes of requests that may have a hedge, by the id of the request. */
@@ -154,7 +200,11 @@ async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
 /** The write, or an error: without a record on the disk, no provider is asked, and no answer ends. */
 async function certain(written: Promise<boolean>): Promise<void> {
   if (await within(written, strictPatienceMs, false)) return;
-  throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only requests that are on record.', { retryAfterMs: 1000 });
+  throw new GatewayError(
+    'log_unavailable',
+    'The request log cannot be written now, and this gateway answers only requests that are on record.',
+    { retryAfterMs: 1000 },
+  );
 }
 
 /** Makes a folder for this gateway's journal. Without one nothing could be kept, so the start fails before the first request. */
@@ -162,7 +212,10 @@ function begin(root: string): Instance {
   try {
     return createInstance(root);
   } catch (cause) {
-    const refused = new Error(`The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir.`, { cause });
+    const refused = new Error(
+      `The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir.`,
+      { cause },
+    );
     throw Object.assign(refused, { exitCode: 4 });
   }
 }

@@ -63,7 +63,11 @@ interface Found<Record> {
 }
 
 /** A search reads some records at a time, so that new records can be stored in between. It goes on until the page is full. */
-async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>, query: LogQuery, { signal, ...page }: PageOptions): Promise<Found<Record>> {
+async function wholePage<Record>(
+  read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>,
+  query: LogQuery,
+  { signal, ...page }: PageOptions,
+): Promise<Found<Record>> {
   let { data, next, isCut = false } = await read(query, page);
   const isWanted = (): boolean => signal?.aborted !== true;
   while (query.text !== null && next !== null && !isCut && data.length < page.limit && isWanted()) {
@@ -79,19 +83,31 @@ async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => P
 function refuse(thrown: unknown): never {
   if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  const said = thrown.fault === 'damaged'
-    ? 'A part of the file of the request log is damaged, and what you ask for is read from that part. Requests are served as before, and their records are kept.'
-    : `The request log cannot be read now: ${thrown.fault}. Requests are served as before, and their records wait.`;
+  const said =
+    thrown.fault === 'damaged'
+      ? 'A part of the file of the request log is damaged, and what you ask for is read from that part. Requests are served as before, and their records are kept.'
+      : `The request log cannot be read now: ${thrown.fault}. Requests are served as before, and their records wait.`;
   throw new GatewayError('log_unavailable', said, { cause: thrown, retryAfterMs: 1000 });
 }
 
 function refuseKeys(thrown: unknown): never {
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  throw new GatewayError('keys_unavailable', `The database that keeps callers' keys does not answer now: ${thrown.fault}. The known keys stay valid meanwhile.`, { cause: thrown, retryAfterMs: 1000 });
+  throw new GatewayError(
+    'keys_unavailable',
+    `The database that keeps callers' keys does not answer now: ${thrown.fault}. The known keys stay valid meanwhile.`,
+    { cause: thrown, retryAfterMs: 1000 },
+  );
 }
 
 /** The state of the log. It is complete even while the store or its thread does not answer. */
-async function statusOf({ client, counts, trouble, retentionDays, bodies, gone }: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly gone: { records: number } }): Promise<StoreStatus> {
+async function statusOf({
+  client,
+  counts,
+  trouble,
+  retentionDays,
+  bodies,
+  gone,
+}: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly gone: { records: number } }): Promise<StoreStatus> {
   const { written, ...lost } = counts();
   const settings = { ...lost, retentionDays, bodies };
   try {
@@ -100,7 +116,13 @@ async function statusOf({ client, counts, trouble, retentionDays, bodies, gone }
     // records that the journal could not write are still in memory
     if (depthBytes === 0 && found !== 'journal_not_written') gone.records = Math.max(0, written - drained);
     const standing = found === null ? { connected, error } : { connected: false, error: found };
-    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained - gone.records), lastDrainAt };
+    return {
+      ...settings,
+      ...standing,
+      waitingBytes: depthBytes,
+      waitingRecords: Math.max(0, written - drained - gone.records),
+      lastDrainAt,
+    };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
     return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written - gone.records, lastDrainAt: null };

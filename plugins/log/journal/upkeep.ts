@@ -25,7 +25,9 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
     const deleted = older - left;
     const room = settings.store === 'sqlite' ? giveBack(settings.dataDir) : '';
     if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
-    return print(`${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}${room}\n`);
+    return print(
+      `${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}${room}\n`,
+    );
   } finally {
     await store.close();
   }
@@ -35,7 +37,10 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
 const worthwhile = 0.25;
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Gives the room of deleted records back to the disk: SQLite would keep it in its file, for new records. Returns a sentence about it; empty where there is little. */
+/**
+ * Gives the room of deleted records back to the disk: SQLite would keep it in its
+ * file, for new records. Returns a sentence about it; empty where there is little.
+ */
 function giveBack(dataDir: string): string {
   // the other folder of SQLite for temporary files may be in memory
   process.env['SQLITE_TMPDIR'] ??= dataDir;
@@ -48,7 +53,9 @@ function giveBack(dataDir: string): string {
     // SQLite writes the rest into a temporary file, and from there into the journal of the database
     const needed = 2 * (all - empty) * pageBytes;
     // safety: a disk that this fills up would take no records of a gateway that serves
-    if (bavail * bsize < needed) return ` The file keeps its size, because ${megabytes(needed)} of free disk are needed to make it smaller; new records use its empty ${megabytes(empty * pageBytes)}.`;
+    if (bavail * bsize < needed) {
+      return ` The file keeps its size, because ${megabytes(needed)} of free disk are needed to make it smaller; new records use its empty ${megabytes(empty * pageBytes)}.`;
+    }
     database.exec('vacuum; pragma wal_checkpoint(truncate)');
     return ` The file is made smaller by ${megabytes((all - pragma('page_count')) * pageBytes)}.`;
   } catch (error) {
@@ -63,10 +70,20 @@ async function count(store: Store, before: number | null): Promise<number> {
   return rows.reduce((sum, { requests }) => sum + requests, 0);
 }
 
-export async function backUp({ store, dataDir }: StoreSettings, { words, json, print, openLog }: Pick<CommandRun, 'words' | 'json' | 'print' | 'openLog'>): Promise<void> {
+export async function backUp(
+  { store, dataDir }: StoreSettings,
+  { words, json, print, openLog }: Pick<CommandRun, 'words' | 'json' | 'print' | 'openLog'>,
+): Promise<void> {
   const [name] = words;
-  if (name === undefined || words.length > 1) throw new UsageError('gateway backup needs the name of one folder: gateway backup /var/backups/gateway-monday');
-  if (store === 'postgres') throw new Exit(1, `The log is in PostgreSQL, which has its own tools: pg_dump --table 'gateway_*' --format custom "$DATABASE_URL". What else must be kept is the config and, where it exists, ${adminKeyFile(dataDir)}`);
+  if (name === undefined || words.length > 1) {
+    throw new UsageError('gateway backup needs the name of one folder: gateway backup /var/backups/gateway-monday');
+  }
+  if (store === 'postgres') {
+    throw new Exit(
+      1,
+      `The log is in PostgreSQL, which has its own tools: pg_dump --table 'gateway_*' --format custom "$DATABASE_URL". What else must be kept is the config and, where it exists, ${adminKeyFile(dataDir)}`,
+    );
+  }
   const folder = resolve(name);
   refuseFull(folder);
   // first store what a killed gateway left in its journal
@@ -106,7 +123,8 @@ function begin(folder: string): string {
 async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfinished: string; readonly dataDir: string }): Promise<void> {
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
-    // safety: SQLite begins a copy anew when another process has written meanwhile, and a large log under traffic would never be copied. An open read keeps what the copy sees
+    // safety: SQLite begins a copy anew when another process has written meanwhile, and a
+    // large log under traffic would never be copied. An open read keeps what the copy sees
     database.exec('begin; select 1 from sqlite_master');
     await backup(database, unfinished);
   } finally {

@@ -13,7 +13,9 @@ const sliceLength = 65_536;
 export async function answerOf(pieces: Iterable<string>, acceptEncoding: string | undefined): Promise<Answer> {
   const text = await sliced(pieces);
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store', vary: 'accept-encoding' };
-  return takesGzip(acceptEncoding) ? { headers: { ...headers, 'content-encoding': 'gzip' }, body: await compressed(text) } : { headers, body: text };
+  return takesGzip(acceptEncoding)
+    ? { headers: { ...headers, 'content-encoding': 'gzip' }, body: await compressed(text) }
+    : { headers, body: text };
 }
 
 /** Joins the pieces to bytes. Between two slices it lets other work of the event loop run. */
@@ -30,4 +32,5 @@ export async function sliced(pieces: Iterable<string>): Promise<Buffer> {
   return Buffer.concat([...slices, Buffer.from(slice)]);
 }
 
-const takesGzip = (accepted = ''): boolean => accepted.split(',').some((coding) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
+const takesGzip = (accepted = ''): boolean =>
+  accepted.split(',').some((coding) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));

@@ -61,7 +61,10 @@ class Series<State extends object> {
     this.#whenFull = whenFull;
   }
 
-  /** The state of the series with these label values, in the order of the description. `folded` is the number of open labels that are "(other)" already. */
+  /**
+   * The state of the series with these label values, in the order of the
+   * description. `folded` is the number of open labels that are "(other)" already.
+   */
   of(values: readonly string[], folded = 0): State {
     const key = values.join('\0');
     const known = this.#states.get(key);
@@ -173,16 +176,24 @@ export class Histogram implements Family {
 type Labels = Readonly<Record<string, string>>;
 
 /** The text of a metric whose values are read at the scrape: one line for each row of labels and value. */
-export const readings = (type: 'counter' | 'gauge', about: { name: string; help: string }, rows: readonly (readonly [labels: Labels, value: number])[]): string =>
-  head(about, type) + rows.map(([labels, value]) => `${about.name}${braced(labelled(Object.keys(labels), Object.values(labels)))} ${value}\n`).join('');
+export const readings = (
+  type: 'counter' | 'gauge',
+  about: { name: string; help: string },
+  rows: readonly (readonly [labels: Labels, value: number])[],
+): string =>
+  head(about, type) +
+  rows.map(([labels, value]) => `${about.name}${braced(labelled(Object.keys(labels), Object.values(labels)))} ${value}\n`).join('');
 
 /** The text of a metric with one value that is read at the scrape. */
-export const single = (type: 'counter' | 'gauge', about: { name: string; help: string; labels?: Labels }, value: number): string => readings(type, about, [[about.labels ?? {}, value]]);
+export const single = (type: 'counter' | 'gauge', about: { name: string; help: string; labels?: Labels }, value: number): string =>
+  readings(type, about, [[about.labels ?? {}, value]]);
 
-const head = ({ name, help }: { readonly name: string; readonly help: string }, type: string): string => `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
+const head = ({ name, help }: { readonly name: string; readonly help: string }, type: string): string =>
+  `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
 
 const braced = (labels: string): string => (labels === '' ? '' : `{${labels}}`);
 
-const labelled = (names: readonly string[], values: readonly string[]): string => names.map((name, at) => `${name}="${escaped(values[at] ?? '')}"`).join(',');
+const labelled = (names: readonly string[], values: readonly string[]): string =>
+  names.map((name, at) => `${name}="${escaped(values[at] ?? '')}"`).join(',');
 
 const escaped = (value: string): string => value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

@@ -24,9 +24,16 @@ const schema = {
       uniqueItems: true,
       maxItems: 5,
       default: [],
-      description: 'Metadata keys that become labels of requests, tokens and cost (`tenant-id` becomes `metadata_tenant_id`). Example: [tenant-id].',
+      description:
+        'Metadata keys that become labels of requests, tokens and cost (`tenant-id` becomes `metadata_tenant_id`). Example: [tenant-id].',
     },
-    max_label_values: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'Limit of different values of each such label; the first values are kept, all others count as "(other)". Example: 100.' },
+    max_label_values: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 10_000,
+      default: 100,
+      description: 'Limit of different values of each such label; the first values are kept, all others count as "(other)". Example: 100.',
+    },
   },
 } as const;
 
@@ -36,7 +43,10 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics, peers }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply(
+    { hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics, peers },
+    { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues },
+  ) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the options are part of the key: other labels make other metrics, and their counts begin at 0
@@ -53,8 +63,18 @@ export default definePlugin<Options>({
     });
     const own = async (): Promise<Own> => {
       const [process, journal, ofPlugins] = await Promise.all([meters.process.text(), journalText(log.reader()), metrics.read()]);
-      const rest = meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') + journal + process;
-      return { pieces: piecesOf(meters.requests, rest), across: Object.fromEntries(ofPlugins.flatMap(({ name, across }) => (across === undefined ? [] : [[name, across]]))) };
+      const rest =
+        meters.plugins.text() +
+        trafficText(traffic(), config) +
+        signInText(signIns) +
+        configText(config) +
+        ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') +
+        journal +
+        process;
+      return {
+        pieces: piecesOf(meters.requests, rest),
+        across: Object.fromEntries(ofPlugins.flatMap(({ name, across }) => (across === undefined ? [] : [[name, across]]))),
+      };
     };
     peers?.answer('text', async () => await textOf(await own()));
     routes.add({
@@ -101,7 +121,9 @@ const textOf = async ({ pieces, across }: Own): Promise<WorkerText> => ({ text: 
 function refuseTwins(keys: readonly string[]): void {
   for (const [at, key] of keys.entries()) {
     const twin = keys.slice(0, at).find((other) => labelOf(other) === labelOf(key));
-    if (twin !== undefined) throw new Error(`metadata_labels: "${twin}" and "${key}" both become the label ${labelOf(key)}; leave one of them out`);
+    if (twin !== undefined) {
+      throw new Error(`metadata_labels: "${twin}" and "${key}" both become the label ${labelOf(key)}; leave one of them out`);
+    }
   }
 }
 
@@ -112,7 +134,11 @@ class Meters implements Disposable {
   readonly process = new ProcessMeters();
 
   constructor(options: MeterOptions, logger: Logger) {
-    const whenFull = (metric: string): void => logger.warn('a metric is full: new values of metadata, then new models, then new keys count as "(other)"', { metric, samples: mostSamples });
+    const whenFull = (metric: string): void =>
+      logger.warn('a metric is full: new values of metadata, then new models, then new keys count as "(other)"', {
+        metric,
+        samples: mostSamples,
+      });
     this.requests = new RequestMeters(options, whenFull);
   }
 

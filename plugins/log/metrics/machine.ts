@@ -69,7 +69,10 @@ export class Machine {
       // without this pause, new connections would wait while the parent reads
       await setImmediate();
     }
-    return Array.from(all.values(), ({ head, samples }) => head + Array.from(samples, ([series, value]) => `${series} ${value}\n`).join('')).join('');
+    return Array.from(
+      all.values(),
+      ({ head, samples }) => head + Array.from(samples, ([series, value]) => `${series} ${value}\n`).join(''),
+    ).join('');
   }
 }
 
@@ -83,22 +86,32 @@ function read({ text, across: more }: WorkerText, worker: number): Families {
     if (line.startsWith('# TYPE ')) {
       const [, , name = '', type = ''] = line.split(' ');
       const help = text.slice(text.lastIndexOf('\n', start - 2) + 1, start);
-      family = { head: `${help}${line}\n`, isCounter: type !== 'gauge', how: howOf(name, { ...across, ...more }, type), samples: new Map() };
+      family = {
+        head: `${help}${line}\n`,
+        isCounter: type !== 'gauge',
+        how: howOf(name, { ...across, ...more }, type),
+        samples: new Map(),
+      };
       families.set(name, family);
       continue;
     }
     const space = line.lastIndexOf(' ');
-    if (space > 0) family?.samples.set(family.how === 'each' ? ofWorker(line.slice(0, space), worker) : line.slice(0, space), line.slice(space + 1));
+    if (space > 0) {
+      family?.samples.set(family.how === 'each' ? ofWorker(line.slice(0, space), worker) : line.slice(0, space), line.slice(space + 1));
+    }
   }
   return families;
 }
 
-const howOf = (name: string, rules: Readonly<Record<string, Across>>, type: string): Family['how'] => (/^(?:process|nodejs)_/.test(name) ? 'each' : type === 'gauge' ? (rules[name] ?? 'sum') : 'sum');
+const howOf = (name: string, rules: Readonly<Record<string, Across>>, type: string): Family['how'] =>
+  /^(?:process|nodejs)_/.test(name) ? 'each' : type === 'gauge' ? (rules[name] ?? 'sum') : 'sum';
 
 /** The series with the label of a worker. */
-const ofWorker = (series: string, worker: number): string => (series.endsWith('}') ? series.replace('{', `{worker="${worker}",`) : `${series}{worker="${worker}"}`);
+const ofWorker = (series: string, worker: number): string =>
+  series.endsWith('}') ? series.replace('{', `{worker="${worker}",`) : `${series}{worker="${worker}"}`;
 
-const lastingOf = (families: Families): Families => new Map([...families].filter(([name, { isCounter, how }]) => (isCounter && how === 'sum') || name === lastDrain));
+const lastingOf = (families: Families): Families =>
+  new Map([...families].filter(([name, { isCounter, how }]) => (isCounter && how === 'sum') || name === lastDrain));
 
 /** Adds the samples of `more` to those of `all`. */
 function add(all: Families, more: Families): void {

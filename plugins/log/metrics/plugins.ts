@@ -1,4 +1,6 @@
-/** The time that plugins took, read at the scrape from each gateway that runs. It outlives a reload, so that the counter never goes down. */
+/**
+ * The time that plugins took, read at the scrape from each gateway that runs. It outlives a reload, so that the counter never goes down.
+ */
 import { readings } from './families.ts';
 
 type SpentMs = () => ReadonlyMap<string, number>;
@@ -20,7 +22,14 @@ export class PluginMeters {
   text(): string {
     const totals = new Map(this.#past);
     for (const spentMs of this.#gateways) for (const [plugin, ms] of spentMs()) totals.set(plugin, (totals.get(plugin) ?? 0) + ms);
-    const about = { name: 'gateway_plugin_seconds_total', help: 'Time that each plugin added to requests, in seconds; the time in which a plugin supplied an answer is in the attempts.' };
-    return readings('counter', about, Array.from(totals, ([plugin, ms]) => [{ plugin }, Number((ms / 1000).toFixed(6))] as const));
+    const about = {
+      name: 'gateway_plugin_seconds_total',
+      help: 'Time that each plugin added to requests, in seconds; the time in which a plugin supplied an answer is in the attempts.',
+    };
+    return readings(
+      'counter',
+      about,
+      Array.from(totals, ([plugin, ms]) => [{ plugin }, Number((ms / 1000).toFixed(6))] as const),
+    );
   }
 }

@@ -27,16 +27,28 @@ export class ProcessMeters {
       single('counter', { name: 'process_cpu_user_seconds_total', help: 'User CPU time spent, in seconds.' }, user / 1e6),
       single('counter', { name: 'process_cpu_system_seconds_total', help: 'System CPU time spent, in seconds.' }, system / 1e6),
       single('counter', { name: 'process_cpu_seconds_total', help: 'User and system CPU time spent, in seconds.' }, (user + system) / 1e6),
-      single('gauge', { name: 'process_start_time_seconds', help: 'Start of the process, in seconds since 1970.' }, performance.timeOrigin / 1000),
+      single(
+        'gauge',
+        { name: 'process_start_time_seconds', help: 'Start of the process, in seconds since 1970.' },
+        performance.timeOrigin / 1000,
+      ),
       single('gauge', { name: 'process_resident_memory_bytes', help: 'Resident memory in bytes.' }, rss),
-      virtualKiB === undefined ? '' : single('gauge', { name: 'process_virtual_memory_bytes', help: 'Virtual memory in bytes.' }, Number(virtualKiB) * 1024),
+      virtualKiB === undefined
+        ? ''
+        : single('gauge', { name: 'process_virtual_memory_bytes', help: 'Virtual memory in bytes.' }, Number(virtualKiB) * 1024),
       single('gauge', { name: 'nodejs_heap_size_total_bytes', help: 'Heap of V8 in bytes.' }, heapTotal),
       single('gauge', { name: 'nodejs_heap_size_used_bytes', help: 'Used heap of V8 in bytes.' }, heapUsed),
       single('gauge', { name: 'nodejs_external_memory_bytes', help: 'Memory of buffers, outside of the heap, in bytes.' }, external),
       files === null ? '' : single('gauge', { name: 'process_open_fds', help: 'Open file descriptors.' }, files.length),
-      mostFiles === undefined ? '' : single('gauge', { name: 'process_max_fds', help: 'File descriptors that may be open.' }, Number(mostFiles)),
+      mostFiles === undefined
+        ? ''
+        : single('gauge', { name: 'process_max_fds', help: 'File descriptors that may be open.' }, Number(mostFiles)),
       this.#loop.text(),
-      single('gauge', { name: 'gateway_build_info', help: 'The version that runs; always 1.', labels: { version, node: process.version } }, 1),
+      single(
+        'gauge',
+        { name: 'gateway_build_info', help: 'The version that runs; always 1.', labels: { version, node: process.version } },
+        1,
+      ),
     ];
     return parts.join('');
   }
@@ -79,7 +91,11 @@ class LoopLag {
   text(): string {
     const lags = this.#lags;
     const gauge = (which: string, microseconds: number): string =>
-      single('gauge', { name: `nodejs_eventloop_lag_${which}_seconds`, help: `Lag of the event loop since the last scrape (${which}), in seconds.` }, lags.count === 0 ? 0 : microseconds / 1e6);
+      single(
+        'gauge',
+        { name: `nodejs_eventloop_lag_${which}_seconds`, help: `Lag of the event loop since the last scrape (${which}), in seconds.` },
+        lags.count === 0 ? 0 : microseconds / 1e6,
+      );
     const text = gauge('mean', lags.mean) + gauge('p50', lags.percentile(50)) + gauge('p99', lags.percentile(99)) + gauge('max', lags.max);
     lags.reset();
     return text;

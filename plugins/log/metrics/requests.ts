@@ -1,4 +1,6 @@
-/** Counts requests from their records and attempts. Labels are fixed words, names from the config, and metadata that the operator allowed. */
+/**
+ * Counts requests from their records and attempts. Labels are fixed words, names from the config, and metadata that the operator allowed.
+ */
 import { LRUCache } from 'lru-cache';
 import { isUsed } from '../../../core/log/outcome.ts';
 import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/pipeline/context.ts';
@@ -29,16 +31,61 @@ export const labelOf = (key: string): string => `metadata_${key.replaceAll(/[^a-
  * answered after it.
  */
 const about = {
-  requests: { name: 'gateway_requests_total', help: 'Requests by status and outcome.', labels: ['provider', 'status', 'outcome', 'stream'] },
-  errors: { name: 'gateway_errors_total', help: 'Requests that ended in an error, by its code.', labels: ['code', 'provider'], open: ['model'] },
-  duration: { name: 'gateway_request_duration_seconds', help: 'From the arrival of a request to the last byte of its answer, failed attempts included.', labels: ['outcome'], open: ['model'] },
-  firstToken: { name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts included.', labels: [], open: ['model'] },
-  tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.', labels: ['provider', 'kind', 'estimated'] },
-  cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.', labels: ['provider', 'estimated'] },
-  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served, or failed although their provider may charge for them, and whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
-  attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered", "outrun" where another target was quicker, or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
-  attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one attempt at a provider to its end.', labels: ['provider', 'outcome'] },
-  attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
+  requests: {
+    name: 'gateway_requests_total',
+    help: 'Requests by status and outcome.',
+    labels: ['provider', 'status', 'outcome', 'stream'],
+  },
+  errors: {
+    name: 'gateway_errors_total',
+    help: 'Requests that ended in an error, by its code.',
+    labels: ['code', 'provider'],
+    open: ['model'],
+  },
+  duration: {
+    name: 'gateway_request_duration_seconds',
+    help: 'From the arrival of a request to the last byte of its answer, failed attempts included.',
+    labels: ['outcome'],
+    open: ['model'],
+  },
+  firstToken: {
+    name: 'gateway_time_to_first_token_seconds',
+    help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts included.',
+    labels: [],
+    open: ['model'],
+  },
+  tokens: {
+    name: 'gateway_tokens_total',
+    help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.',
+    labels: ['provider', 'kind', 'estimated'],
+  },
+  cost: {
+    name: 'gateway_cost_dollars_total',
+    help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.',
+    labels: ['provider', 'estimated'],
+  },
+  unpriced: {
+    name: 'gateway_requests_unpriced_total',
+    help: 'Requests that were served, or failed although their provider may charge for them, and whose cost is unknown; gateway_cost_dollars_total leaves them out.',
+    labels: ['provider'],
+    open: ['model'],
+  },
+  attempts: {
+    name: 'gateway_attempts_total',
+    help: 'Attempts at a provider; outcome is "answered", "outrun" where another target was quicker, or the code of the error.',
+    labels: ['provider', 'outcome'],
+    open: ['model'],
+  },
+  attemptDuration: {
+    name: 'gateway_attempt_duration_seconds',
+    help: 'From the start of one attempt at a provider to its end.',
+    labels: ['provider', 'outcome'],
+  },
+  attemptFirstToken: {
+    name: 'gateway_attempt_time_to_first_token_seconds',
+    help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.',
+    labels: ['provider'],
+  },
 } as const;
 
 /** The series of requests with the same labels. */
@@ -49,7 +96,10 @@ interface RequestSeries {
   readonly cost: (amount: bigint) => void;
 }
 
-/** The most combinations of labels whose series are cached. cost: with 1,000 and two thousand models in use, each request searched for its series, a tenth of its CPU (test/bench catalogue). */
+/**
+ * The most combinations of labels whose series are cached.
+ * cost: with 1,000 and two thousand models in use, each request searched for its series, a tenth of its CPU (test/bench catalogue).
+ */
 const mostKnown = 5000;
 
 /** Counts requests and attempts, and gives the text for a scrape. */
@@ -91,7 +141,10 @@ export class RequestMeters {
   }
 
   /** To be called when an attempt has ended; `codes` are those of `end`. */
-  attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { isStream, codes }: { readonly isStream: boolean; readonly codes: ReadonlySet<string> }): void {
+  attempted(
+    { model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult,
+    { isStream, codes }: { readonly isStream: boolean; readonly codes: ReadonlySet<string> },
+  ): void {
     const label = withoutError.has(outcome) ? outcome : codeOf(outcome, codes);
     this.#attempts.add([provider, label, model], 1);
     this.#attemptDuration.observe([provider, label], durationMs / 1000);
@@ -120,7 +173,10 @@ export class RequestMeters {
     else if ((served.has(outcome) || isUsed(record)) && record.provider !== null) this.#unpriced.add([provider, model], 1);
   }
 
-  /** cost: the labels of a request are many, and most requests have the labels of one before; joining them anew is a twentieth of the CPU of a plain request (test/bench). */
+  /**
+   * cost: the labels of a request are many, and most requests have the labels of one
+   * before; joining them anew is a twentieth of the CPU of a plain request (test/bench).
+   */
   #seriesOf(record: RequestRecord): RequestSeries {
     const { status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata } = record;
     let labels = `${record.provider ?? ''}\0${record.model ?? ''}\0${key ?? ''}\0${status}\0${outcome}\0${stream}\0${usageEstimated}\0${reasoningEstimated}\0${isCostEstimated(record)}`;
@@ -143,7 +199,9 @@ export class RequestMeters {
       requests: this.#requests.at([by, `${Math.floor(status / 100)}xx`, outcome, String(stream), ...open]),
       duration: this.#duration.at([outcome, model ?? NONE]),
       tokens: (kind, count) => {
-        const add = tokens.get(kind) ?? this.#tokens.at([by, kind, String(usageEstimated || (reasoningEstimated === true && ofAnswer.has(kind))), ...open]);
+        const add =
+          tokens.get(kind) ??
+          this.#tokens.at([by, kind, String(usageEstimated || (reasoningEstimated === true && ofAnswer.has(kind))), ...open]);
         tokens.set(kind, add);
         add(count);
       },
@@ -153,12 +211,30 @@ export class RequestMeters {
 
   /** The text for a scrape, in short pieces. */
   *text(): Generator<string> {
-    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
+    const families: readonly Family[] = [
+      this.#requests,
+      this.#errors,
+      this.#duration,
+      this.#firstToken,
+      this.#tokens,
+      this.#cost,
+      this.#unpriced,
+      this.#attempts,
+      this.#attemptDuration,
+      this.#attemptFirstToken,
+    ];
     for (const family of families) yield* family.text();
-    yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not in the log yet.' }, this.#inFlight.size);
+    yield single(
+      'gauge',
+      { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not in the log yet.' },
+      this.#inFlight.size,
+    );
   }
 
-  /** The label of a metadata value. The first values are kept; all further values share one label, so that callers cannot make endless series. */
+  /**
+   * The label of a metadata value. The first values are kept; all further
+   * values share one label, so that callers cannot make endless series.
+   */
   #bounded(given: string | undefined, seen: Set<string>): string {
     if (given === undefined || given === '') return NONE;
     const value = given.toWellFormed();
@@ -169,8 +245,12 @@ export class RequestMeters {
   }
 }
 
-/** Whether the cost contains an estimate. Attempts that broke or were outrun count too: their tokens may be estimated where those of the answer are not. */
-const isCostEstimated = ({ usageEstimated, attempts }: RequestRecord): boolean => usageEstimated || attempts.some(({ used }) => used?.usageEstimated === true);
+/**
+ * Whether the cost contains an estimate. Attempts that broke or were outrun
+ * count too: their tokens may be estimated where those of the answer are not.
+ */
+const isCostEstimated = ({ usageEstimated, attempts }: RequestRecord): boolean =>
+  usageEstimated || attempts.some(({ used }) => used?.usageEstimated === true);
 
 /** Outcomes for which a provider did work. */
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
@@ -184,10 +264,16 @@ const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(
 /** The two kinds of tokens that together make the completion. */
 const ofAnswer: ReadonlySet<string> = new Set(['completion', 'reasoning']);
 
-/** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
-function countTokens({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage, add: RequestSeries['tokens']): void {
+/**
+ * Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning.
+ */
+function countTokens(
+  { promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage,
+  add: RequestSeries['tokens'],
+): void {
   const count = (kind: string, tokens: number): void => {
-    // a counter must never go down, and a provider's counts may give a negative difference; one that is too large to be exact would drown all others
+    // a counter must never go down, and a provider's counts may give a negative
+    // difference; one that is too large to be exact would drown all others
     if (tokens > 0 && tokens <= Number.MAX_SAFE_INTEGER) add(kind, tokens);
   };
   count('prompt', (promptTokens ?? 0) - (cachedTokens ?? 0) - (cacheWriteTokens ?? 0));

@@ -25,7 +25,8 @@ const longest = 1024;
  * A text, cut to `limit` characters.
  * safety: half of a surrogate pair is not valid UTF-8, and a collector may refuse a whole batch because of it.
  */
-export const text = (value: Known<string>, limit = longest): Value | null => (value === null || value === undefined ? null : { stringValue: value.slice(0, limit).toWellFormed() });
+export const text = (value: Known<string>, limit = longest): Value | null =>
+  value === null || value === undefined ? null : { stringValue: value.slice(0, limit).toWellFormed() };
 
 /** True; null where the flag is not set. */
 export const flag = (isSet: Known<boolean>): Value | null => (isSet === true ? { boolValue: true } : null);
@@ -34,7 +35,8 @@ export const flag = (isSet: Known<boolean>): Value | null => (isSet === true ? {
 export const int = (value: Known<number>): Value | null => (Number.isSafeInteger(value) ? { intValue: String(value) } : null);
 
 /** A number with a fraction; null where it is not finite. */
-export const double = (value: Known<number>): Value | null => (typeof value === 'number' && Number.isFinite(value) ? { doubleValue: value } : null);
+export const double = (value: Known<number>): Value | null =>
+  typeof value === 'number' && Number.isFinite(value) ? { doubleValue: value } : null;
 
 /** A list of texts; null where the list is empty. */
 export function texts(values: Known<readonly string[]>): Value | null {
@@ -43,7 +45,8 @@ export function texts(values: Known<readonly string[]>): Value | null {
 }
 
 /** A time: takes milliseconds, gives seconds. */
-export const seconds = (milliseconds: Known<number>): Value | null => (milliseconds === null || milliseconds === undefined ? null : double(milliseconds / 1000));
+export const seconds = (milliseconds: Known<number>): Value | null =>
+  milliseconds === null || milliseconds === undefined ? null : double(milliseconds / 1000);
 
 /** The list of all attributes whose value is known. */
 export function attributes(values: Readonly<Record<string, Value | null>>): Attribute[] {

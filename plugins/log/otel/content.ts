@@ -15,15 +15,28 @@ const longestAttribute = 131_072;
 type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** The finish reasons of the conventions. */
-const finishWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_call', content_filter: 'content_filter' };
+const finishWords: Readonly<Record<FinishReason, string>> = {
+  completed: 'stop',
+  length_limit: 'length',
+  tool_calls: 'tool_call',
+  content_filter: 'content_filter',
+};
 
 /** The finish reason in the words of the conventions; `error` for an answer without a finish reason. */
 export const finishWord = (reason: FinishReason | null): string => (reason === null ? 'error' : finishWords[reason]);
 
 /** The attributes with the messages of the request and the messages of the answer, as JSON. */
 export const contentOf = ({ request, response }: RequestRecord): Record<string, Value | null> => ({
-  'gen_ai.input.messages': request === null ? null : newest(request.messages.map((message) => JSON.stringify({ role: message.role, parts: partsOf(message) }))),
-  'gen_ai.output.messages': response === null ? null : newest(response.choices.map((choice) => JSON.stringify({ role: 'assistant', parts: answered(choice), finish_reason: finishWord(choice.finish) }))),
+  'gen_ai.input.messages':
+    request === null ? null : newest(request.messages.map((message) => JSON.stringify({ role: message.role, parts: partsOf(message) }))),
+  'gen_ai.output.messages':
+    response === null
+      ? null
+      : newest(
+          response.choices.map((choice) =>
+            JSON.stringify({ role: 'assistant', parts: answered(choice), finish_reason: finishWord(choice.finish) }),
+          ),
+        ),
 });
 
 /** The JSON array of the last messages, as many as fit into one attribute. */
@@ -37,9 +50,21 @@ const short = (content: string): string => (content.length <= longestText ? cont
 
 function partsOf(message: Message): Part[] {
   const { role, content, tool_calls: calls, tool_call_id: id } = message;
-  if (role === 'tool') return [{ type: 'tool_call_response', ...(id !== undefined && { id }), response: typeof content === 'string' ? short(content) : (content ?? []).map(partOf) }];
+  if (role === 'tool') {
+    return [
+      {
+        type: 'tool_call_response',
+        ...(id !== undefined && { id }),
+        response: typeof content === 'string' ? short(content) : (content ?? []).map(partOf),
+      },
+    ];
+  }
   const thought = message.reasoning_content ?? message.reasoning;
-  return [...(thought ? [{ type: 'reasoning', content: short(thought) }] : []), ...(typeof content === 'string' ? [said(content)] : (content ?? []).map(partOf)), ...(calls ?? []).map(callOf)];
+  return [
+    ...(thought ? [{ type: 'reasoning', content: short(thought) }] : []),
+    ...(typeof content === 'string' ? [said(content)] : (content ?? []).map(partOf)),
+    ...(calls ?? []).map(callOf),
+  ];
 }
 
 const said = (content: string): Part => ({ type: 'text', content: short(content) });
@@ -48,7 +73,12 @@ const partOf = (part: ContentPart): Part => (typeof part.text === 'string' ? sai
 
 const callOf = (call: ToolCall): Part => called({ id: call.id, name: call.function.name, arguments: call.function.arguments });
 
-const called = ({ id, name, arguments: text }: { readonly id: string; readonly name: string; readonly arguments: string }): Part => ({ type: 'tool_call', id, name, arguments: short(text) });
+const called = ({ id, name, arguments: text }: { readonly id: string; readonly name: string; readonly arguments: string }): Part => ({
+  type: 'tool_call',
+  id,
+  name,
+  arguments: short(text),
+});
 
 const answered = ({ reasoning, text, refusal, toolCalls }: FoldedChoice): Part[] => [
   ...(reasoning === '' ? [] : [{ type: 'reasoning', content: short(reasoning) }]),

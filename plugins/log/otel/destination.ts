@@ -42,10 +42,18 @@ export function destinationOf(wanted: Wanted, env: Environment, logger: Logger):
   }
   const url = urlOf(address);
   if (url === null) {
-    logger.warn('no traces are exported: the endpoint is not an http or https address', { endpoint: withoutSecrets(address.text), write: likely(withoutSecrets(address.text)) });
+    logger.warn('no traces are exported: the endpoint is not an http or https address', {
+      endpoint: withoutSecrets(address.text),
+      write: likely(withoutSecrets(address.text)),
+    });
     return null;
   }
-  if (url.port === '4317') logger.warn('port 4317 is usually the port of OTLP over gRPC, which the gateway does not speak; the port of OTLP over HTTP is usually 4318', { collector: url.host });
+  if (url.port === '4317') {
+    logger.warn(
+      'port 4317 is usually the port of OTLP over gRPC, which the gateway does not speak; the port of OTLP over HTTP is usually 4318',
+      { collector: url.host },
+    );
+  }
   return { url: bare(url), headers: headersOf({ url, wanted, env }, logger), resource: resourceOf(wanted, env, logger) };
 }
 
@@ -100,12 +108,17 @@ function headersOf({ url, wanted, env }: { url: URL; wanted: Wanted; env: Enviro
   const ofTraces = 'OTEL_EXPORTER_OTLP_TRACES_HEADERS';
   const listed = listOf(valueOf(env, ofTraces) === '' ? 'OTEL_EXPORTER_OTLP_HEADERS' : ofTraces, env, logger);
   const headers: Record<string, string> = {};
-  for (const [name, value] of [...Object.entries(listed), ...credentials(url), ...Object.entries(wanted.headers)]) headers[name.toLowerCase()] = value.trim();
+  for (const [name, value] of [...Object.entries(listed), ...credentials(url), ...Object.entries(wanted.headers)]) {
+    headers[name.toLowerCase()] = value.trim();
+  }
   for (const [name, value] of Object.entries(headers)) {
     if (isHeaderName(name) && isHeaderValue(value)) continue;
     // safety: fetch would refuse this header with an error that quotes its value
     delete headers[name];
-    logger.warn('traces are exported without a header whose name or value is not valid in HTTP', isHeaderName(name) ? { header: name } : {});
+    logger.warn(
+      'traces are exported without a header whose name or value is not valid in HTTP',
+      isHeaderName(name) ? { header: name } : {},
+    );
   }
   return headers;
 }
@@ -113,7 +126,9 @@ function headersOf({ url, wanted, env }: { url: URL; wanted: Wanted; env: Enviro
 /** The authorization header for credentials in a URL, because fetch refuses a URL with credentials. */
 function credentials({ username, password }: URL): [name: string, value: string][] {
   if (username === '' && password === '') return [];
-  return [['authorization', `Basic ${Buffer.from(`${decoded(username) ?? username}:${decoded(password) ?? password}`).toString('base64')}`]];
+  return [
+    ['authorization', `Basic ${Buffer.from(`${decoded(username) ?? username}:${decoded(password) ?? password}`).toString('base64')}`],
+  ];
 }
 
 function resourceOf(wanted: Wanted, env: Environment, logger: Logger): Record<string, string> {
@@ -122,7 +137,10 @@ function resourceOf(wanted: Wanted, env: Environment, logger: Logger): Record<st
   return { 'service.version': version, 'service.instance.id': instance, ...listed, 'service.name': named };
 }
 
-/** The entries of a variable `name=value,name=value`, percent-decoded. A variable with a fault is ignored as a whole, as the standard demands. */
+/**
+ * The entries of a variable `name=value,name=value`, percent-decoded. A
+ * variable with a fault is ignored as a whole, as the standard demands.
+ */
 function listOf(variable: string, env: Environment, logger: Logger): Record<string, string> {
   const list: Record<string, string> = {};
   for (const entry of valueOf(env, variable).split(',')) {
@@ -131,7 +149,10 @@ function listOf(variable: string, env: Environment, logger: Logger): Record<stri
     const key = decoded(name);
     const value = decoded(written.trim());
     if (!key || value === null) {
-      logger.warn('an environment variable is ignored, because it is not a list of name=value', { variable, write: 'name=value,name=value, with %2C for a comma and %25 for a percent sign' });
+      logger.warn('an environment variable is ignored, because it is not a list of name=value', {
+        variable,
+        write: 'name=value,name=value, with %2C for a comma and %25 for a percent sign',
+      });
       return {};
     }
     list[key] = value;

@@ -86,7 +86,9 @@ export class Exporter {
     if (this.#closed !== null) return;
     const bytes = Buffer.byteLength(json);
     const { queueBytes } = this.#parts;
-    if (this.#bytes + bytes > queueBytes) return this.#losses.add(1, bytes > queueBytes ? 'a request is larger than the queue' : 'the queue is full');
+    if (this.#bytes + bytes > queueBytes) {
+      return this.#losses.add(1, bytes > queueBytes ? 'a request is larger than the queue' : 'the queue is full');
+    }
     this.#bytes += bytes;
     this.#waitingBytes += bytes;
     this.#waiting.push({ json, bytes });
@@ -174,23 +176,46 @@ export class Exporter {
     const { url, headers, fetch } = this.#parts;
     try {
       const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(answerWithinMs)]);
-      const response = await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json', 'content-encoding': 'gzip' }, body, redirect: 'manual', signal });
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body,
+        redirect: 'manual',
+        signal,
+      });
       const said = await beginningOf(response);
       if (response.ok) {
         this.#arrived(said);
         return null;
       }
       const { status } = response;
-      return { reason: `the collector answered ${status}`, status, mayRepeat: retryableStatuses.has(status), afterMs: retryAfterMs(Object.fromEntries(response.headers)), facts: { status, said: this.#quoted(said) } };
+      return {
+        reason: `the collector answered ${status}`,
+        status,
+        mayRepeat: retryableStatuses.has(status),
+        afterMs: retryAfterMs(Object.fromEntries(response.headers)),
+        facts: { status, said: this.#quoted(said) },
+      };
     } catch (error) {
-      return this.#stop.signal.aborted ? stopped : { reason: 'the collector did not answer', status: null, mayRepeat: true, afterMs: null, facts: { error } };
+      return this.#stop.signal.aborted
+        ? stopped
+        : { reason: 'the collector did not answer', status: null, mayRepeat: true, afterMs: null, facts: { error } };
     }
   }
 
-  /** safety: a collector that refuses a token may quote it. Each header and each parameter of the address may be a secret, whatever its name. */
+  /**
+   * safety: a collector that refuses a token may quote it. Each header
+   * and each parameter of the address may be a secret, whatever its name.
+   */
   #quoted(said: string): string {
     const { url, headers } = this.#parts;
-    const inAddress = [...url.searchParams.values(), ...url.search.slice(1).split('&').map((parameter) => parameter.slice(parameter.indexOf('=') + 1))];
+    const inAddress = [
+      ...url.searchParams.values(),
+      ...url.search
+        .slice(1)
+        .split('&')
+        .map((parameter) => parameter.slice(parameter.indexOf('=') + 1)),
+    ];
     const secrets = [...inAddress, ...Object.values(headers).flatMap(quotable)].filter(({ length }) => length >= shortestSecret);
     return secrets.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
   }
@@ -201,7 +226,9 @@ export class Exporter {
     try {
       const { partialSuccess } = JSON.parse(said) as { partialSuccess?: { rejectedSpans?: string | number; errorMessage?: string } };
       const refused = Number(partialSuccess?.rejectedSpans ?? 0);
-      if (refused > 0) this.#losses.add(refused, 'the collector refused single spans', { said: this.#quoted(partialSuccess?.errorMessage ?? '') });
+      if (refused > 0) {
+        this.#losses.add(refused, 'the collector refused single spans', { said: this.#quoted(partialSuccess?.errorMessage ?? '') });
+      }
     } catch {
       // the answer is not JSON, so it does not say that spans were refused
     }

@@ -23,7 +23,8 @@ export function idsOf(requestId: string): Ids {
  * The span id of attempt `number` (from 1): the request's span id, with the number added to its first byte.
  * cost: making random bytes for an id takes longer than everything else of a span.
  */
-export const attemptId = (spanId: string, number: number): string => ((Number.parseInt(spanId.slice(0, 2), 16) + number) & 0xff).toString(16).padStart(2, '0') + spanId.slice(2);
+export const attemptId = (spanId: string, number: number): string =>
+  ((Number.parseInt(spanId.slice(0, 2), 16) + number) & 0xff).toString(16).padStart(2, '0') + spanId.slice(2);
 
 /**
  * Returns a function that decides whether a trace is exported: where the last 56 bits of its id reach the threshold of the ratio.

@@ -22,15 +22,67 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    endpoint: { type: 'string', default: '', description: 'Address of a collector that takes OTLP over HTTP; the gateway adds `/v1/traces`. Empty: the environment names the address (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT); without any address nothing is exported. Example: http://otel-collector:4318.' },
-    headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers that are sent with each export; they replace those of OTEL_EXPORTER_OTLP_HEADERS. Example: { authorization: "Bearer ${OTLP_TOKEN}" }.' },
-    service_name: { type: 'string', default: '', description: '`service.name` of the traces. Empty: OTEL_SERVICE_NAME, or model-gateway where that is not set. Example: gateway-eu.' },
-    sample_ratio: { type: 'number', minimum: 0, maximum: 1, default: 1, description: 'Share of the requests that are exported. Where the caller sends `traceparent`, that header decides instead. Example: 0.1.' },
-    capture_content: { type: 'boolean', default: false, description: 'Whether messages and the text of errors are exported. Requests whose bodies may not be stored are never exported with their text. Example: true.' },
-    metadata: { type: 'array', items: { type: 'string', pattern: '^[^A-Z]{1,256}$' }, uniqueItems: true, maxItems: 32, default: [], description: 'Metadata keys that become attributes, `gateway.metadata.<key>`, in lower case as the log has them. Example: [tenant-id].' },
-    batch_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 256, description: 'Limit of requests in one export; an export has at most 1 MiB. Example: 256.' },
-    interval_ms: { type: 'integer', minimum: 1, maximum: 600_000, default: 2000, description: 'Milliseconds that a request waits for others before it is exported. Example: 2000.' },
-    queue_bytes: { type: 'integer', minimum: 1024, default: 16_777_216, description: 'Limit of traces that wait for the collector, in bytes; beyond it new requests are not traced. Example: 16777216.' },
+    endpoint: {
+      type: 'string',
+      default: '',
+      description:
+        'Address of a collector that takes OTLP over HTTP; the gateway adds `/v1/traces`. Empty: the environment names the address (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT); without any address nothing is exported. Example: http://otel-collector:4318.',
+    },
+    headers: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      default: {},
+      description:
+        'Headers that are sent with each export; they replace those of OTEL_EXPORTER_OTLP_HEADERS. Example: { authorization: "Bearer ${OTLP_TOKEN}" }.',
+    },
+    service_name: {
+      type: 'string',
+      default: '',
+      description: '`service.name` of the traces. Empty: OTEL_SERVICE_NAME, or model-gateway where that is not set. Example: gateway-eu.',
+    },
+    sample_ratio: {
+      type: 'number',
+      minimum: 0,
+      maximum: 1,
+      default: 1,
+      description:
+        'Share of the requests that are exported. Where the caller sends `traceparent`, that header decides instead. Example: 0.1.',
+    },
+    capture_content: {
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether messages and the text of errors are exported. Requests whose bodies may not be stored are never exported with their text. Example: true.',
+    },
+    metadata: {
+      type: 'array',
+      items: { type: 'string', pattern: '^[^A-Z]{1,256}$' },
+      uniqueItems: true,
+      maxItems: 32,
+      default: [],
+      description:
+        'Metadata keys that become attributes, `gateway.metadata.<key>`, in lower case as the log has them. Example: [tenant-id].',
+    },
+    batch_size: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 10_000,
+      default: 256,
+      description: 'Limit of requests in one export; an export has at most 1 MiB. Example: 256.',
+    },
+    interval_ms: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 600_000,
+      default: 2000,
+      description: 'Milliseconds that a request waits for others before it is exported. Example: 2000.',
+    },
+    queue_bytes: {
+      type: 'integer',
+      minimum: 1024,
+      default: 16_777_216,
+      description: 'Limit of traces that wait for the collector, in bytes; beyond it new requests are not traced. Example: 16777216.',
+    },
   },
 } as const;
 
@@ -57,7 +109,9 @@ export default definePlugin<Options>({
       queueBytes: options.queue_bytes,
     });
     const isSampled = samplerOf(ratio);
-    const vendors = new Map(Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]));
+    const vendors = new Map(
+      Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]),
+    );
     // the scheme of the port when it was opened, because a reload cannot turn TLS on or off
     const scheme = state('scheme', () => (config.server.tls === null ? 'http' : 'https'));
     const notes = new Notes();
@@ -77,7 +131,16 @@ export default definePlugin<Options>({
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;
-      const spans = spansOf({ record, ids, parent, isPrivate, capture, metadata, scheme, vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null } });
+      const spans = spansOf({
+        record,
+        ids,
+        parent,
+        isPrivate,
+        capture,
+        metadata,
+        scheme,
+        vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null },
+      });
       exporter.add(spans.map((span) => JSON.stringify(span)).join(','));
     });
     return () => exporter.close(flushWithinMs);

@@ -1,4 +1,7 @@
-/** Counts traces that were dropped, by reason. The process log says when a reason first occurs, and gives the sums when exports succeed again. */
+/**
+ * Counts traces that were dropped, by reason. The process log says when
+ * a reason first occurs, and gives the sums when exports succeed again.
+ */
 import type { Facts, Logger } from '../../../core/logger.ts';
 
 /** Where exports fail and succeed by turns, the sums are logged once in this time. */

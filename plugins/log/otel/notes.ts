@@ -6,11 +6,17 @@ export interface Note {
   readonly isPrivate: boolean;
 }
 
-/** Limit of requests in flight whose notes are kept. Beyond it the oldest request loses its note: it begins a trace of its own and counts as private. */
+/**
+ * Limit of requests in flight whose notes are kept. Beyond it the oldest
+ * request loses its note: it begins a trace of its own and counts as private.
+ */
 const mostNotes = 65_536;
 
 export class Notes {
-  /** safety: most requests of unknown callers have no record that removes the note, so their notes are kept here. However many they are, they remove no note of a running request. */
+  /**
+   * safety: most requests of unknown callers have no record that removes the note, so their
+   * notes are kept here. However many they are, they remove no note of a running request.
+   */
   readonly #ofStrangers = new Map<string, Note>();
   readonly #ofCallers = new Map<string, Note>();
   readonly #most: number;

@@ -84,7 +84,11 @@ export function spansOf(traced: Traced): Span[] {
       kind: CLIENT,
       startTimeUnixNano: nanoseconds(began),
       endTimeUnixNano: nanoseconds(Math.min(began + attempt.durationMs, end)),
-      attributes: attributes({ ...aboutAttempt(attempt, at + 1, traced), ...asked(traced), ...(at === record.attempts.length - 1 && aboutAnswer(attempt, traced)) }),
+      attributes: attributes({
+        ...aboutAttempt(attempt, at + 1, traced),
+        ...asked(traced),
+        ...(at === record.attempts.length - 1 && aboutAnswer(attempt, traced)),
+      }),
       status: isFault(attempt) ? failed(attempt.error, traced) : {},
     };
   });
@@ -101,13 +105,24 @@ const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
 const pathOf = ({ path }: RequestRecord): string | null => (path.includes('/:') ? null : path);
 
 /** The operation in the words of the conventions. They have no word for a count of tokens. */
-const operationOf = ({ request }: RequestRecord): string => ({ chat: 'chat', embeddings: 'embeddings', count: 'count_tokens' })[request?.ask?.kind ?? 'chat'];
+const operationOf = ({ request }: RequestRecord): string =>
+  ({ chat: 'chat', embeddings: 'embeddings', count: 'count_tokens' })[request?.ask?.kind ?? 'chat'];
 
-/** Whether the request failed at the server, by the conventions: a 5xx, or an answer that broke off after its 200. Faults of the caller do not count. */
-const isFailure = ({ error, outcome, status }: RequestRecord): boolean => error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
+/**
+ * Whether the request failed at the server, by the conventions: a 5xx, or an
+ * answer that broke off after its 200. Faults of the caller do not count.
+ */
+const isFailure = ({ error, outcome, status }: RequestRecord): boolean =>
+  error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
 
-/** The status of a failed span. safety: a provider's message may quote the prompt, so it is exported only where content is exported; `error.type` has the code. */
-const failed = (message: string | null | undefined, traced: Traced): Span['status'] => ({ code: ERROR, ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }) });
+/**
+ * The status of a failed span.
+ * safety: a provider's message may quote the prompt, so it is exported only where content is exported; `error.type` has the code.
+ */
+const failed = (message: string | null | undefined, traced: Traced): Span['status'] => ({
+  code: ERROR,
+  ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }),
+});
 
 const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !isPrivate;
 

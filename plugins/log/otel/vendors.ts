@@ -18,5 +18,9 @@ export function vendorOf(provider: Provider, dialects: ReadonlyMap<string, Diale
   const name = telemetryName(provider.dialect) ?? provider.id;
   const url = URL.parse(addressOf(provider, dialects.get(provider.dialect)) ?? '');
   if (url === null) return { name, address: null, port: null };
-  return { name, address: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port) };
+  return {
+    name,
+    address: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+  };
 }

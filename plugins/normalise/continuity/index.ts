@@ -28,9 +28,23 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Limit of the reasoning state in memory, in bytes; the oldest state is dropped first. Example: 67108864.' },
-    ttl_seconds: { type: 'integer', minimum: 1, default: 86_400, description: 'Seconds after which the reasoning state of a tool loop is dropped. Example: 86400.' },
-    redis_url: { type: 'string', description: 'Address of a Redis through which gateways share reasoning state, where it is not that of the `redis` block. Example: ${REDIS_URL}.' },
+    max_bytes: {
+      type: 'integer',
+      minimum: 1024,
+      default: 67_108_864,
+      description: 'Limit of the reasoning state in memory, in bytes; the oldest state is dropped first. Example: 67108864.',
+    },
+    ttl_seconds: {
+      type: 'integer',
+      minimum: 1,
+      default: 86_400,
+      description: 'Seconds after which the reasoning state of a tool loop is dropped. Example: 86400.',
+    },
+    redis_url: {
+      type: 'string',
+      description:
+        'Address of a Redis through which gateways share reasoning state, where it is not that of the `redis` block. Example: ${REDIS_URL}.',
+    },
   },
 } as const;
 
@@ -45,7 +59,10 @@ export default definePlugin<Options>({
     const own = url === undefined ? null : new RedisClient(new Secret(url), logger);
     const client = own ?? redis;
     const bounds = { maxBytes, ttlSeconds };
-    const memory = createMemory(state('thoughts', () => new KeptTexts(bounds)), { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) });
+    const memory = createMemory(
+      state('thoughts', () => new KeptTexts(bounds)),
+      { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) },
+    );
 
     const asked = new WeakMap<object, readonly Message[]>();
     hooks.settle.tap((record, context) => {
@@ -57,7 +74,8 @@ export default definePlugin<Options>({
     });
     hooks.normalise.tap((request, context) => {
       const { principal } = context;
-      // plugins after this one may change the messages, but the next turn has them as the client sent them. cost: without tools no call needs a place
+      // plugins after this one may change the messages, but the next turn has them as the client sent them.
+      // cost: without tools no call needs a place
       if (request.tools !== null) asked.set(context, request.messages);
       if (!request.messages.some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal, id));
@@ -85,7 +103,10 @@ const prefix = 'model-gateway:thought:';
 /** The client reports its own failures. */
 const ignored = (): null => null;
 
-/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another caller. Both texts may hold any character, so JSON keeps them apart. */
+/**
+ * safety: the caller's key is part of the memory's key, so no caller gets the reasoning
+ * state of another caller. Both texts may hold any character, so JSON keeps them apart.
+ */
 const keyOf = (principal: Principal, id: string): string => JSON.stringify([ownerOf(principal), id]);
 
 /** @param asked the conversation that was answered */
@@ -97,7 +118,8 @@ function* thoughtsOf({ response }: RequestRecord, asked: readonly Message[]): Ge
 }
 
 /** True if the message holds a tool call or reasoning state. cost: without either, a request waits for no promise. */
-const mayLackThoughts = ({ tool_calls: calls, reasoning_details: details }: Message): boolean => calls !== undefined || details !== undefined;
+const mayLackThoughts = ({ tool_calls: calls, reasoning_details: details }: Message): boolean =>
+  calls !== undefined || details !== undefined;
 
 /**
  * Whether the reasoning state that a client sends back is this thought, a part of it, or nothing: then it may be replaced by the
@@ -114,7 +136,10 @@ function isPieceOf(thought: Thought, { reasoning_details: details, reasoning, re
 }
 
 /** A JSON value as text, with the fields of each object in one order. */
-const canonical = (value: unknown): string => JSON.stringify(value, (_, inner: unknown) => (isFields(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1))) : inner));
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    isFields(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1))) : inner,
+  );
 
 function withThought(message: Message, { details, reasoning }: Thought): Message {
   const text = reasoning === '' ? {} : { reasoning, ...(message.reasoning_content && { reasoning_content: reasoning }) };
@@ -123,7 +148,8 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
 
 /** The request with the kept reasoning state put back into its assistant messages. */
 async function recalled(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
-  // safety: a tool call at its place gets its thought back only once. Otherwise a request with the same id on every message would grow without bound
+  // safety: a tool call at its place gets its thought back only once. Otherwise
+  // a request with the same id on every message would grow without bound
   const owners = new Map<string, Message>();
   const place = new Place();
   for (const message of request.messages) {

@@ -16,7 +16,10 @@ const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base6
 /** safety: the details of an answer are kept under each of their strings, and of strings there may be thousands */
 const mostStrings = 16;
 
-/** The details of an answer, by their opaque strings. Only the door of chat completions gives such a string out unchanged; the strings of other doors hold their issuer. */
+/**
+ * The details of an answer, by their opaque strings. Only the door of chat completions
+ * gives such a string out unchanged; the strings of other doors hold their issuer.
+ */
 export function* issuedThoughts({ request, response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
   if (request?.form !== undefined) return;
   for (const { details } of response?.choices ?? []) {
@@ -35,10 +38,14 @@ export async function withIssuers(request: ChatRequest, recall: Recall): Promise
     return typeof opaque === 'string' ? [[message, opaque] as const] : [];
   });
   if (bare.length === 0) return request;
-  const known = new Map(await Promise.all(bare.slice(-mostAsked).map(async ([message, opaque]) => [message, await recall(idOf(opaque))] as const)));
+  const known = new Map(
+    await Promise.all(bare.slice(-mostAsked).map(async ([message, opaque]) => [message, await recall(idOf(opaque))] as const)),
+  );
   const messages = request.messages.map((message) => {
     const thought = known.get(message);
-    return thought === undefined ? message : { ...message, reasoning_details: [...thought.details, ...detailsOf(message).filter((detail) => !isBare(detail))] };
+    return thought === undefined
+      ? message
+      : { ...message, reasoning_details: [...thought.details, ...detailsOf(message).filter((detail) => !isBare(detail))] };
   });
   return { ...request, messages };
 }

@@ -1,7 +1,7 @@
 /**
- * The place of an answer in its conversation: after which words of the user, and at which step of the tool loop. A tool call is identified by its
- * place too, because ids repeat: Kimi counts them from 0 in each conversation (`functions.weather:0`), other models in each answer. What
- * clients change on the way back, such as arguments and the results of old calls, is no part of a place.
+ * The place of an answer in its conversation: after which words of the user, and at which step of the tool loop. A tool call is
+ * identified by its place too, because ids repeat: Kimi counts them from 0 in each conversation (`functions.weather:0`), other
+ * models in each answer. What clients change on the way back, such as arguments and the results of old calls, is no part of a place.
  */
 import { hash } from 'node:crypto';
 import type { Message } from '../../../core/chat.ts';
@@ -16,7 +16,10 @@ export class Place {
   /** The place at the end of a conversation. */
   static after(messages: readonly Message[]): Place {
     const place = new Place();
-    const start = Math.max(0, messages.findLastIndex(({ role }) => role === 'user'));
+    const start = Math.max(
+      0,
+      messages.findLastIndex(({ role }) => role === 'user'),
+    );
     for (const message of messages.slice(start)) place.pass(message);
     return place;
   }
@@ -29,7 +32,10 @@ export class Place {
     } else if (called(message) !== undefined) this.#step++;
   }
 
-  /** A name for the tool call with this id at this place. For a random id, the id alone: it never repeats, and a client may have rewritten the words meanwhile. */
+  /**
+   * A name for the tool call with this id at this place. For a random id, the id
+   * alone: it never repeats, and a client may have rewritten the words meanwhile.
+   */
   idOf(id: string): string {
     return isDrawn(id) ? id : `${id} ${this.#step} ${this.#words}`;
   }
@@ -38,4 +44,5 @@ export class Place {
 /** Whether an id is random, as those of most vendors are, and not a count: it has a long run of letters with digits among them. */
 const isDrawn = (id: string): boolean => (id.match(/[a-z\d]{12,}/gi) ?? []).some((run) => /\d/.test(run) && /[a-z]/i.test(run));
 
-const wordsOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('\n'));
+const wordsOf = ({ content }: Message): string =>
+  typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('\n');

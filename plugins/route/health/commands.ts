@@ -27,7 +27,9 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
   const resting = data.filter(({ state }) => state !== 'standing').length;
   const last = data.filter((target) => target.state === 'standing' && !isWell(target)).length;
-  print(`${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${last === 0 ? '' : `, ${last} asked last`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+  print(
+    `${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${last === 0 ? '' : `, ${last} asked last`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`,
+  );
 }
 
 const columns: readonly Column<ShownTarget>[] = [
@@ -40,7 +42,9 @@ const columns: readonly Column<ShownTarget>[] = [
 ];
 
 async function wake({ askRunning, words: [verb, name, ...more], json, print }: CommandRun<never>): Promise<void> {
-  if (verb !== 'wake' || name === undefined || more.length > 0) throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
+  if (verb !== 'wake' || name === undefined || more.length > 0) {
+    throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
+  }
   const woken = (await (await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' })).json()) as ShownTarget;
   print(json ? `${JSON.stringify(woken, null, 2)}\n` : `${name} is available; the next request may ask it\n`);
 }

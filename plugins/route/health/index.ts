@@ -1,7 +1,8 @@
 /**
- * Keeps requests away from targets that rest: after a rate limit for as long as the provider said, after failures in a row, after a
- * refused key. `GET /api/targets` and `gateway targets` list them, and wake one. It learns at `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where
- * every target rests, the request waits for the first target whose rest ends if that is soon, and otherwise is answered at once.
+ * Keeps requests away from targets that rest: after a rate limit for as long as the provider said, after failures
+ * in a row, after a refused key. `GET /api/targets` and `gateway targets` list them, and wake one. It learns at
+ * `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where every target
+ * rests, the request waits for the first target whose rest ends if that is soon, and otherwise is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Policy } from '../../../core/config.ts';
@@ -34,13 +35,18 @@ export default definePlugin({
     const targets = state('targets', () => new Targets());
     /** Requests for which only one target was left. */
     const alone = new WeakSet<object>();
-    /** The targets that each request is to try after their rest. cost: mostly the Map is empty, and a look into an empty Map takes no time. */
+    /**
+     * The targets that each request is to try after their rest.
+     * cost: mostly the Map is empty, and a look into an empty Map takes no time.
+     */
     const tried = new Map<object, readonly Target[]>();
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
       const looked = lookAt(candidates, context.policy, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
       // safety: a request that is over would never release the target
-      if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
+      if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) {
+        tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
+      }
       return looked;
     };
 
@@ -63,10 +69,18 @@ export default definePlugin({
       if (isNews) logger.warn('a target rests, because its key is refused', { target: candidate.target, code: outcome, status });
       // a hedged attempt may have had less time than `hedge_ms`
       const { hedgeMs } = context.policy;
-      if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
-      if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
+      if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) {
+        targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
+      }
+      if (peers !== null && isTold(result)) {
+        peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
+      }
     });
-    const apiKeys = new Map(Array.from(config.providers.values()).flatMap(accountsOf).map(({ account, apiKey }) => [account, apiKey]));
+    const apiKeys = new Map(
+      Array.from(config.providers.values())
+        .flatMap(accountsOf)
+        .map(({ account, apiKey }) => [account, apiKey]),
+    );
     peers?.on('told', (told) => targets.hear(told as Told, apiKeys.get(accountOf((told as Told).target))));
     hooks.settle.tap((record, context) => {
       for (const target of tried.get(context) ?? []) target.release(record.id);
@@ -83,12 +97,15 @@ export default definePlugin({
 });
 
 /** How far a request has come with a target that it is to try: it may be asking another target for a long time. */
-const probeOf = (context: Normalised & { readonly attempt?: Attempt | null }) => ({ target }: Candidate): Probe['is'] => () => {
-  const { attempt } = context;
-  if (!attempt) return 'waiting';
-  if (attempt.candidate.target !== target) return 'elsewhere';
-  return attempt.hasBegun ? 'answered' : 'waiting';
-};
+const probeOf =
+  (context: Normalised & { readonly attempt?: Attempt | null }) =>
+  ({ target }: Candidate): Probe['is'] =>
+  () => {
+    const { attempt } = context;
+    if (!attempt) return 'waiting';
+    if (attempt.candidate.target !== target) return 'elsewhere';
+    return attempt.hasBegun ? 'answered' : 'waiting';
+  };
 
 interface Look {
   /** The candidates; those of targets that rest are dropped. */
@@ -97,7 +114,10 @@ interface Look {
   /** Candidates whose rest is over, and that this request may try. */
   readonly toBeTried: readonly Candidate[];
   readonly resting: number;
-  /** The resting target that may be asked first: one that another request tries now, or that whose rest ends first. `inMs`: null where that depends on the other request. */
+  /**
+   * The resting target that may be asked first: one that another request tries now, or
+   * that whose rest ends first. `inMs`: null where that depends on the other request.
+   */
   readonly wakesFirst: { readonly target: string; readonly inMs: number | null } | null;
   readonly isLimited: boolean;
 }
@@ -133,7 +153,10 @@ interface Waiting {
   readonly look: (candidates: readonly Candidate[], context: Normalised) => Look;
 }
 
-/** Waits until the rest of a target ends, within the limit for retries and the time of the request. Where that is too long, each candidate gets the error to answer with. */
+/**
+ * Waits until the rest of a target ends, within the limit for retries and the time of
+ * the request. Where that is too long, each candidate gets the error to answer with.
+ */
 async function outwait(first: Look, candidates: readonly Candidate[], { context, look }: Waiting): Promise<readonly Candidate[]> {
   const { policy, startedAt, request } = context;
   const until = Math.min(performance.now() + policy.retry.maxMs, startedAt + policy.timeouts.total);
@@ -141,7 +164,9 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
     // a request whose client has gone stops waiting
     if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
     const pause = Math.max(1, looked.wakesFirst?.inMs ?? lookEveryMs);
-    if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
+    if (performance.now() + pause > until) {
+      return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
+    }
     if (context.isDryRun) return looked.candidates.map((candidate) => asAfterRest(candidate, looked));
     await wait(pause);
   }
@@ -156,8 +181,17 @@ function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
 function errorOf({ wakesFirst, isLimited }: Look, model: string): GatewayError {
   const retryAfterMs = wakesFirst?.inMs ?? 1000;
   return isLimited
-    ? new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs })
-    : new GatewayError('no_provider_available', `The providers of "${model}" have failed and rest; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs });
+    ? new GatewayError(
+        'upstream_rate_limited',
+        `The providers of "${model}" are rate limited; the next try is possible in ${seconds(retryAfterMs)}.`,
+        { retryAfterMs },
+      )
+    : new GatewayError(
+        'no_provider_available',
+        `The providers of "${model}" have failed and rest; the next try is possible in ${seconds(retryAfterMs)}.`,
+        { retryAfterMs },
+      );
 }
 
-const withError = (candidate: Candidate, error: GatewayError): Candidate => (candidate.dropped?.by === name ? { ...candidate, dropped: { ...candidate.dropped, error } } : candidate);
+const withError = (candidate: Candidate, error: GatewayError): Candidate =>
+  candidate.dropped?.by === name ? { ...candidate, dropped: { ...candidate.dropped, error } } : candidate;

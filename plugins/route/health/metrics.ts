@@ -8,8 +8,26 @@ const mostTargets = 1000;
 export function metricsOf(targets: Targets): Metric[] {
   const known = Array.from(targets.known()).slice(0, mostTargets);
   return [
-    { type: 'gauge', across: 'least', name: 'gateway_target_standing', help: 'Whether requests are sent to a target (provider, key and model); 0 while it rests. Targets that were asked, the first 1,000.', samples: known.map(([target, , isStanding]) => [{ target }, Number(isStanding)]) },
-    { type: 'counter', name: 'gateway_target_rests_total', help: 'How often a target was put to rest, by the reason.', samples: known.flatMap(([target, { rests }]) => Object.entries(rests).flatMap(([reason, times]) => (times === 0 ? [] : [[{ target, reason }, times] as const]))) },
-    { type: 'counter', name: 'gateway_target_probes_total', help: 'Requests that tried a target after a rest.', samples: known.flatMap(([target, { probes }]) => (probes === 0 ? [] : [[{ target }, probes] as const])) },
+    {
+      type: 'gauge',
+      across: 'least',
+      name: 'gateway_target_standing',
+      help: 'Whether requests are sent to a target (provider, key and model); 0 while it rests. Targets that were asked, the first 1,000.',
+      samples: known.map(([target, , isStanding]) => [{ target }, Number(isStanding)]),
+    },
+    {
+      type: 'counter',
+      name: 'gateway_target_rests_total',
+      help: 'How often a target was put to rest, by the reason.',
+      samples: known.flatMap(([target, { rests }]) =>
+        Object.entries(rests).flatMap(([reason, times]) => (times === 0 ? [] : [[{ target, reason }, times] as const])),
+      ),
+    },
+    {
+      type: 'counter',
+      name: 'gateway_target_probes_total',
+      help: 'Requests that tried a target after a rest.',
+      samples: known.flatMap(([target, { probes }]) => (probes === 0 ? [] : [[{ target }, probes] as const])),
+    },
   ];
 }

@@ -1,7 +1,8 @@
 /**
- * Targets that were asked first and outrun by a hedge (`hedge_ms`) each time, before they began to answer. It is not known whether such a target hangs or is
- * slow, because its attempts are cancelled, so it does not rest: the other targets are asked before it, so that no request waits for `hedge_ms` in vain, and it
- * is asked where they fail. When its time is over, one request asks it first. Policies with different `hedge_ms` are counted separately.
+ * Targets that were asked first and outrun by a hedge (`hedge_ms`) each time, before they began to answer. It is not
+ * known whether such a target hangs or is slow, because its attempts are cancelled, so it does not rest: the other
+ * targets are asked before it, so that no request waits for `hedge_ms` in vain, and it is asked where they fail.
+ * When its time is over, one request asks it first. Policies with different `hedge_ms` are counted separately.
  */
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { noted } from '../../../core/pipeline/context.ts';
@@ -21,7 +22,10 @@ export class Outrun {
   /** The states, by the target and then by `hedge_ms`. */
   readonly #rows = new Map<string, Map<number, Row>>();
 
-  /** Counts an attempt that was asked before the one that outran it, and had not begun to answer. An attempt that was already running when its target was put behind does not count. */
+  /**
+   * Counts an attempt that was asked before the one that outran it, and had not begun to
+   * answer. An attempt that was already running when its target was put behind does not count.
+   */
   count(target: string, { hedgeMs, breaker, startedAt, now }: { hedgeMs: number; breaker: Breaker; startedAt: number; now: number }): void {
     if (breaker === null) return;
     const rows = this.#rows.get(target) ?? new Map<number, Row>();
@@ -59,7 +63,11 @@ export class Outrun {
     if (tried !== null && !isDryRun) tried.until = now + tried.ms;
     if (before.length === standing.length) return candidates;
     const behind = standing.filter((candidate) => !before.includes(candidate)).map((candidate) => ({ ...candidate, isBehind: true }));
-    return [...before, ...(isDryRun ? behind.map((candidate) => explained(candidate, leftOf(candidate))) : behind), ...candidates.filter(({ dropped }) => dropped !== null)];
+    return [
+      ...before,
+      ...(isDryRun ? behind.map((candidate) => explained(candidate, leftOf(candidate))) : behind),
+      ...candidates.filter(({ dropped }) => dropped !== null),
+    ];
   }
 
   #behind({ target, answeredBy }: Candidate, hedgeMs: number): Row['behind'] {
@@ -68,4 +76,7 @@ export class Outrun {
 }
 
 const explained = (candidate: Candidate, leftMs: number): Candidate =>
-  noted(candidate, { by: 'route/health', text: `was outrun again and again, so the others are asked before it for ${Math.ceil(leftMs / 1000)} s` });
+  noted(candidate, {
+    by: 'route/health',
+    text: `was outrun again and again, so the others are asked before it for ${Math.ceil(leftMs / 1000)} s`,
+  });

@@ -20,7 +20,10 @@ export interface ShownTarget {
   readonly why: string | null;
   /** ISO time at which the rest of the target is over; null: it does not rest. */
   readonly restsUntil: string | null;
-  /** ISO time until which the other targets are asked before this one, because it was outrun again and again (`hedge_ms`). Absent: it keeps its place. */
+  /**
+   * ISO time until which the other targets are asked before this one, because
+   * it was outrun again and again (`hedge_ms`). Absent: it keeps its place.
+   */
   readonly askedLastUntil?: string;
   /** Calls in the last 30 s. */
   readonly calls: number;
@@ -46,11 +49,17 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
   const open = new Set(config.wildcards.flatMap(({ providers }) => providers.map(({ providerId }) => providerId)));
   const isPassed = (name: string): boolean => !all.has(name) && open.has(providerOf(name));
   const show = (name: string): ShownTarget => shown(name, all.get(name) ?? [], targets);
-  const passed = (): ShownTarget[] => Array.from(targets.known(), ([name]) => name).filter(isPassed).map(show).filter(({ state, calls }) => state !== 'standing' || calls > 0);
+  const passed = (): ShownTarget[] =>
+    Array.from(targets.known(), ([name]) => name)
+      .filter(isPassed)
+      .map(show)
+      .filter(({ state, calls }) => state !== 'standing' || calls > 0);
   const own = (): ShownTarget[] => [...Array.from(all.keys(), show), ...passed()];
-  const listed = async (): Promise<ShownTarget[]> => (((await peers?.ask('targets', null)) ?? []) as ShownTarget[][]).reduce(combined, own());
+  const listed = async (): Promise<ShownTarget[]> =>
+    (((await peers?.ask('targets', null)) ?? []) as ShownTarget[][]).reduce(combined, own());
   // `seen`: another worker that has just ended the rest no longer lists the target, and has reported that before it answers
-  const isKnown = async (name: string): Promise<boolean> => all.has(name) || (isPassed(name) && ((await listed()).some(({ target }) => target === name) || targets.seen(name) !== null));
+  const isKnown = async (name: string): Promise<boolean> =>
+    all.has(name) || (isPassed(name) && ((await listed()).some(({ target }) => target === name) || targets.seen(name) !== null));
   peers?.answer('targets', own);
   peers?.on('wake', (name) => targets.wake(name as string));
   routes.add({
@@ -64,10 +73,20 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
     method: 'POST',
     path: '/api/targets/wake',
     auth: 'admin',
-    about: { summary: 'End the rest of a target', query: { name: 'The target, as GET /api/targets names it.' }, answer: { 'application/json': 'ShownTarget' } },
+    about: {
+      summary: 'End the rest of a target',
+      query: { name: 'The target, as GET /api/targets names it.' },
+      answer: { 'application/json': 'ShownTarget' },
+    },
     async handle({ query }) {
       const name = query.get('name') ?? '';
-      if (!(await isKnown(name))) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
+      if (!(await isKnown(name))) {
+        throw new GatewayError(
+          'invalid_value',
+          `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`,
+          { param: 'name' },
+        );
+      }
       targets.wake(name);
       peers?.broadcast('wake', name);
       return json(show(name), { headers: protective });
@@ -88,7 +107,9 @@ function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): S
     const other = others.get(one.target) ?? one;
     const worse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '') ? other : one;
     const last = [one, other].map(({ askedLastUntil }) => askedLastUntil ?? '').toSorted()[1];
-    return other === one ? one : { ...worse, ...(last !== '' && { askedLastUntil: last }), calls: one.calls + other.calls, failures: one.failures + other.failures };
+    return other === one
+      ? one
+      : { ...worse, ...(last !== '' && { askedLastUntil: last }), calls: one.calls + other.calls, failures: one.failures + other.failures };
   });
   return [...both, ...more.filter(({ target }) => !known.has(target))];
 }

@@ -9,7 +9,10 @@ import type { AttemptResult } from '../../../core/pipeline/context.ts';
 /** When a target rests because of failures; null: only limits and refused keys make it rest. */
 export type Breaker = { readonly failures: number; readonly restMs: number } | null;
 
-/** Outcomes that speak against a key. Other failures of the provider speak against the target; all other outcomes are the caller's, the gateway's or the client's. */
+/**
+ * Outcomes that speak against a key. Other failures of the provider speak against
+ * the target; all other outcomes are the caller's, the gateway's or the client's.
+ */
 const keyFaults: ReadonlySet<string> = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
 export const isOfKey = (outcome: string): boolean => keyFaults.has(outcome);
 
@@ -42,7 +45,9 @@ interface Learning {
   readonly request: string;
   readonly now: number;
   readonly breaker: Breaker;
-  /** The request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one. */
+  /**
+   * The request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one.
+   */
   readonly isAlone: boolean;
   /** When the attempt began: an attempt that began before the rest did says nothing new about the target. */
   readonly startedAt?: number;
@@ -104,7 +109,10 @@ export class Target {
   }
 
   /** Learns from the outcome of an attempt. */
-  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: Learning): void {
+  learn(
+    { outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>,
+    { request, now, breaker, isAlone, startedAt = now, isHeard = false }: Learning,
+  ): void {
     if (this.#probe?.id === request) this.probes++;
     this.release(request);
     const isOld = this.wasUnderWay(startedAt);
@@ -112,14 +120,18 @@ export class Target {
     if (isOfKey(outcome)) return this.refuseKey(now, isHeard);
     if (outcome === 'upstream_rate_limited') {
       if (retryAfterMs !== null) this.#rest('rate limit', { ms: Math.min(retryAfterMs, limitRestMs.told), now, isHeard });
-      else if (!isOld && !this.#isResting(now)) this.#rest('rate limit', { ms: this.#longer('rate limit', limitRestMs.first, limitRestMs.most), now, isHeard });
+      else if (!isOld && !this.#isResting(now)) {
+        this.#rest('rate limit', { ms: this.#longer('rate limit', limitRestMs.first, limitRestMs.most), now, isHeard });
+      }
       return;
     }
     if (!retryableCodes.has(outcome) || breaker === null) return;
     this.#count(now, true);
     if (isOld) return;
     this.#inRow++;
-    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', { ms: this.#longer('failures', breaker.restMs, mostRestMs), now });
+    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) {
+      this.#rest('failures', { ms: this.#longer('failures', breaker.restMs, mostRestMs), now });
+    }
   }
 
   /** Whether an attempt was running when the rest began. */

@@ -39,7 +39,10 @@ export class Targets {
     return worse(key?.standing(request, now) ?? stands, target?.standing(request, now) ?? stands);
   }
 
-  /** Makes this request the one that tries these targets. Returns the targets that it must release at its end. @param probe how far the request has come with one of them */
+  /**
+   * Makes this request the one that tries these targets. Returns the targets that it must release at its end.
+   * @param probe how far the request has come with one of them
+   */
   claim(candidates: readonly Candidate[], request: string, probe: (candidate: Candidate) => Probe['is']): readonly Target[] {
     return candidates.flatMap((candidate) => {
       const both = Object.values(this.#of(candidate.target)) as Target[];
@@ -49,8 +52,10 @@ export class Targets {
   }
 
   /**
-   * Whether a refusal is about what this request names, such as a file of another account: the target has answered other requests within the last 30 s.
-   * wire: providers answer 403 and 404 to such a name as to a model that the key may not use. safety: as a failure, it would let one caller put a target to rest for all.
+   * Whether a refusal is about what this request names, such as a file of another
+   * account: the target has answered other requests within the last 30 s.
+   * wire: providers answer 403 and 404 to such a name as to a model that the key may not use.
+   * safety: as a failure, it would let one caller put a target to rest for all.
    */
   isOfRequest({ status }: Pick<AttemptResult, 'status'>, { target: name }: Candidate): boolean {
     if (status !== 403 && status !== 404) return false;
@@ -59,7 +64,11 @@ export class Targets {
   }
 
   /** Learns from the outcome of an attempt. Returns whether it is news that the key is refused. */
-  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): boolean {
+  learn(
+    result: AttemptResult,
+    { target: name, provider }: Candidate,
+    { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number },
+  ): boolean {
     this.meet(name, provider.apiKey);
     const { target, key } = this.#of(name);
     const isKnown = target.isRefused || key.isRefused;
@@ -84,7 +93,10 @@ export class Targets {
     for (const [one, { target }] of this.#targets) if (accountOf(one) === account) target.wake();
   }
 
-  /** Handles a report of another worker: a target is limited, or its key was refused. @param apiKey the key of the target; undefined: the config has no such target */
+  /**
+   * Handles a report of another worker: a target is limited, or its key was refused.
+   * @param apiKey the key of the target; undefined: the config has no such target
+   */
   hear({ target: name, outcome, status, retryAfterMs }: Told, apiKey?: Secret | null): void {
     if (apiKey !== undefined) this.meet(name, apiKey);
     const [{ target, key }, now] = [this.#of(name), performance.now()];
@@ -103,7 +115,9 @@ export class Targets {
   /** The targets that were asked since the process began, by name. */
   *known(): Generator<readonly [name: string, target: Target, isStanding: boolean]> {
     const now = performance.now();
-    for (const [name, { target, key }] of this.#targets) yield [name, target, worse(key.standing('', now), target.standing('', now)).is === 'standing'];
+    for (const [name, { target, key }] of this.#targets) {
+      yield [name, target, worse(key.standing('', now), target.standing('', now)).is === 'standing'];
+    }
   }
 
   /** Ends the rest of a target, and of its key. */

@@ -46,7 +46,10 @@ export interface AdmissionParts {
 
 export class Admission {
   readonly #parts: AdmissionParts;
-  /** The state of each request, by its context. cost: a WeakMap costs the collector more than a Map from which each request is removed at its end. */
+  /**
+   * The state of each request, by its context.
+   * cost: a WeakMap costs the collector more than a Map from which each request is removed at its end.
+   */
   readonly #booked = new Map<object, Booked>();
 
   constructor(parts: AdmissionParts) {
@@ -77,7 +80,10 @@ export class Admission {
     return verdict.then((reached) => (this.#isOver(context, waiting, reached) ? standing : this.#act(reached, acting)));
   }
 
-  /** Whether the request ended while the ledger was asked, because its client left or its time was over: nobody settles it any more, so its reservation is released here. */
+  /**
+   * Whether the request ended while the ledger was asked, because its client left or
+   * its time was over: nobody settles it any more, so its reservation is released here.
+   */
   #isOver(context: object, waiting: Booked, { hold }: Verdict): boolean {
     if (this.#booked.get(context) === waiting) return false;
     if (hold !== null) this.#parts.ledger.settle(hold, 0);
@@ -97,11 +103,16 @@ export class Admission {
     if (fitsByItself(verdict, acting)) return this.#decide(this.#reserveCaller(acting, levels), acting);
     // another model or provider may have room
     const { rules } = this.#parts;
-    const dropped = standing.map((candidate) => (rules.ofCandidate(candidate).includes(refusal.subject) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate));
+    const dropped = standing.map((candidate) =>
+      rules.ofCandidate(candidate).includes(refusal.subject) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate,
+    );
     return this.admit(inOrderStill(dropped, context.policy), context);
   }
 
-  /** Reserves the caller's part only. The part of the first candidate is reserved when that candidate is asked. @param levels of all subjects */
+  /**
+   * Reserves the caller's part only. The part of the first candidate is reserved when that candidate is asked.
+   * @param levels of all subjects
+   */
   #reserveCaller({ ask, caller }: Acting, levels: readonly Level[]): Verdict | Promise<Verdict> {
     const withAll = (reached: Verdict): Verdict => ({ ...reached, levels: [...reached.levels, ...levels.slice(caller.length)] });
     const verdict = this.#reserve({ ...ask, subjects: caller });
@@ -121,7 +132,10 @@ export class Admission {
   }
 
   /** Splits the reservation in two: that of the caller, and that of the candidate that is asked first. */
-  #bookedWith(hold: Hold | null, { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>): Booked {
+  #bookedWith(
+    hold: Hold | null,
+    { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>,
+  ): Booked {
     const made = booked(subjects, levels);
     made.hold = hold;
     if (hold === null || hold.subjects.length === caller.length) return made;
@@ -134,14 +148,22 @@ export class Admission {
   /** Asks the ledger; where the sum of a budget is not known, reads it first. */
   #reserve(ask: Ask): Verdict | Promise<Verdict> {
     const verdict = this.#parts.ledger.reserve(ask);
-    if (isThenable(verdict)) return verdict.then((reached) => (isUnread(reached) ? this.#readAndReserve(ask, reached) : reached), awayOrThrow);
+    if (isThenable(verdict)) {
+      return verdict.then((reached) => (isUnread(reached) ? this.#readAndReserve(ask, reached) : reached), awayOrThrow);
+    }
     return isUnread(verdict) ? this.#readAndReserve(ask, verdict) : verdict;
   }
 
   async #readAndReserve(ask: Ask, first: Verdict): Promise<Verdict> {
     const { ledger, sums, clock } = this.#parts;
-    const reading = Promise.all(unreadOf(ask.subjects, first.levels, clock()).map(({ subject, per, start }) => sums.readOne(subject, per, start)));
-    await within(reading.catch(() => null), readMs, null);
+    const reading = Promise.all(
+      unreadOf(ask.subjects, first.levels, clock()).map(({ subject, per, start }) => sums.readOne(subject, per, start)),
+    );
+    await within(
+      reading.catch(() => null),
+      readMs,
+      null,
+    );
     return await ledger.reserve(ask);
   }
 
@@ -252,17 +274,34 @@ const hasBudgets = ({ caps }: Subject): boolean => caps.budgets.length > 0;
 function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, context }: Acting): boolean {
   const own = priceAt(first, measureOf(context.request)) ?? 0n;
   if (refusal?.lack !== 'budget' || own >= ask.pico) return false;
-  return ask.subjects.every(({ caps }, at) => at < caller.length || caps.budgets.every((cap, index) => hasDollars(cap, levels[at]?.budgets[index] as BudgetLevel, own)));
+  return ask.subjects.every(
+    ({ caps }, at) =>
+      at < caller.length || caps.budgets.every((cap, index) => hasDollars(cap, levels[at]?.budgets[index] as BudgetLevel, own)),
+  );
 }
 
-const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, asked: [], deciding: null, failed: [], subjects, levels });
+const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({
+  hold: null,
+  targets: null,
+  asked: [],
+  deciding: null,
+  failed: [],
+  subjects,
+  levels,
+});
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;
   const countsTokens = !isLight && subjects.some(({ caps }) => caps.tokens !== null);
   const countsDollars = !isLight && subjects.some(hasBudgets);
   const measure = countsTokens || countsDollars ? measureOf(request) : nothing;
-  return { subjects, tokens: measure.prompt + measure.answer, pico: countsDollars ? dearest(candidates, measure) : 0n, isLight, isLook: isDryRun };
+  return {
+    subjects,
+    tokens: measure.prompt + measure.answer,
+    pico: countsDollars ? dearest(candidates, measure) : 0n,
+    isLight,
+    isLook: isDryRun,
+  };
 }
 
 const nothing: Measure = { prompt: 0, answer: 0, circumstances: { images: 0, maySearch: false, from: 0, to: 0 }, isFree: true };
@@ -282,16 +321,23 @@ function dearest(candidates: readonly Candidate[], measure: Measure): bigint {
 }
 
 const withoutPrice = (candidate: Candidate, subject: Subject, cap: BudgetCap): Candidate =>
-  drop(candidate, { by: name, reason: `its price is not known, and a budget for ${nameOf(subject)} refuses that`, error: unknownPrice(subject, cap, candidate.model.id) });
+  drop(candidate, {
+    by: name,
+    reason: `its price is not known, and a budget for ${nameOf(subject)} refuses that`,
+    error: unknownPrice(subject, cap, candidate.model.id),
+  });
 
 const awayOrThrow = (thrown: unknown): never => {
   throw thrown instanceof Away ? unavailable(thrown.message) : thrown;
 };
 
-const reasonOf = ({ subject, lack, waitMs }: Refusal): string => `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
+const reasonOf = ({ subject, lack, waitMs }: Refusal): string =>
+  `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
 
 /** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used. */
-const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number => usage.totalTokens ?? (response === null ? 0 : tokens);
+const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number =>
+  usage.totalTokens ?? (response === null ? 0 : tokens);
 
 /** The counts of the answer and of attempts that broke or came too late. */
-const usedTokens = (record: RequestRecord, hold: Hold): number => record.attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), answerTokens(record, hold));
+const usedTokens = (record: RequestRecord, hold: Hold): number =>
+  record.attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), answerTokens(record, hold));

@@ -19,7 +19,10 @@ export const limitCommands: readonly Command<never>[] = [
 
 async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {
   const by = flags.text('by');
-  const { data, total } = (await (await askRunning(`/api/limits${by === null ? '' : `?by=${encodeURIComponent(by)}`}`)).json()) as { data: ShownLimit[]; total: number };
+  const { data, total } = (await (await askRunning(`/api/limits${by === null ? '' : `?by=${encodeURIComponent(by)}`}`)).json()) as {
+    data: ShownLimit[];
+    total: number;
+  };
   if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
   const shown = data.slice(0, flags.number('limit') ?? 50);
   if (shown.length > 0) print(`${tableOf(shown, columns)}\n`);

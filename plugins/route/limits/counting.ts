@@ -1,4 +1,7 @@
-/** Chooses what counts for a gateway: Redis where the config names one, otherwise the parent of the workers where there are several, otherwise this process. */
+/**
+ * Chooses what counts for a gateway: Redis where the config names one, otherwise
+ * the parent of the workers where there are several, otherwise this process.
+ */
 import { within } from '../../../core/cancellation.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Ledger } from './ledger.ts';
@@ -17,9 +20,13 @@ interface Counting {
   begin(readAgain: () => void): void;
 }
 
-export function createCounting({ state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
+export function createCounting(
+  { state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>,
+  sums: Sums,
+): Counting {
   const memory = state('ledger', () => new MemoryLedger(clock));
-  const readSpent: ReadSpent = async (subject, per, start) => (log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, per, start), readMs, null));
+  const readSpent: ReadSpent = async (subject, per, start) =>
+    log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, per, start), readMs, null);
   const beginMemory = (): void => void (memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start));
   if (redis !== null && config.redis !== null) {
     const { url, whenAway } = config.redis;

@@ -1,7 +1,7 @@
 /**
- * Limits and budgets of callers, models and providers. The most that a request may use is reserved at `route`, after all other plugins have chosen the
- * candidates and before any provider is asked; its real usage is counted at `settle`. Spent dollars are read from the request log at start, so
- * that they outlive the process.
+ * Limits and budgets of callers, models and providers. The most that a request may use is reserved at `route`,
+ * after all other plugins have chosen the candidates and before any provider is asked; its real usage is
+ * counted at `settle`. Spent dollars are read from the request log at start, so that they outlive the process.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
@@ -66,7 +66,9 @@ export default definePlugin({
     // LATE: the cost is known by then
     hooks.settle.tap({ stage: LATE }, (record, context) => {
       admission.settle(record, context);
-      if (record.error?.plugin === name && !dryRuns.has(context)) refusals.set(record.error.code, (refusals.get(record.error.code) ?? 0) + 1);
+      if (record.error?.plugin === name && !dryRuns.has(context)) {
+        refusals.set(record.error.code, (refusals.get(record.error.code) ?? 0) + 1);
+      }
       return record;
     });
 
@@ -76,11 +78,14 @@ export default definePlugin({
       // while a key had no budget, its spending was not counted
       void refresher.now();
     });
-    const refresher = new Refresher(async () => {
-      if (!rules.hasBudgets) return;
-      await sums.refresh();
-      ledger.atLeast(spentIn(sums, rules));
-    }, () => isReader(peers));
+    const refresher = new Refresher(
+      async () => {
+        if (!rules.hasBudgets) return;
+        await sums.refresh();
+        ledger.atLeast(spentIn(sums, rules));
+      },
+      () => isReader(peers),
+    );
     peers?.answer('number', () => peers.number);
     return () => {
       refresher.stop();
@@ -104,7 +109,8 @@ const spentIn = (sums: Sums, rules: Rules): Spent[] =>
   });
 
 /** Whether this worker reads for all workers: it does if no other running worker has a lower number. */
-const isReader = async (peers: Gateway['peers']): Promise<boolean> => peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);
+const isReader = async (peers: Gateway['peers']): Promise<boolean> =>
+  peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);
 
 const longestDays = { day: 1, week: 7, month: 31, total: Infinity };
 
@@ -114,10 +120,16 @@ async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Pro
   if (reader === null) return ['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends'];
   const { retentionDays } = await reader.status();
   const tooLong = new Set(kinds.filter(({ per }) => retentionDays > 0 && longestDays[per] > retentionDays).map(({ per }) => per));
-  return Array.from(tooLong, (per) => `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`);
+  return Array.from(
+    tooLong,
+    (per) =>
+      `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`,
+  );
 }
 
-/** Keeps the reader of the log, because the next config may have limits and then needs the records of this gateway. Returns the teardown. */
+/**
+ * Keeps the reader of the log, because the next config may have limits and then needs the records of this gateway. Returns the teardown.
+ */
 function keepReader({ hooks, log }: Pick<Gateway, 'hooks' | 'log'>, readers: Set<LogReader>): () => void {
   hooks.boot.tap({ stage: LATE }, () => {
     const reader = log.reader();

@@ -1,6 +1,6 @@
 /**
- * The interface of a ledger, which counts: this process, Redis, or the parent process. One call admits a request: in one step it checks that
- * all limits of the request have room, and reserves that room.
+ * The interface of a ledger, which counts: this process, Redis, or the parent process. One call admits
+ * a request: in one step it checks that all limits of the request have room, and reserves that room.
  */
 import type { Budget } from '../../../core/limits.ts';
 
@@ -170,11 +170,16 @@ function reckon(per: Budget['per'], at: number): Period {
 }
 
 /** Whether a request was refused because of a budget whose spending is not known yet. */
-export const isUnread = ({ refusal, levels }: Verdict): boolean => refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
+export const isUnread = ({ refusal, levels }: Verdict): boolean =>
+  refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
 
 /** The budgets whose spending is not known yet, each with its present period. */
 export const unreadOf = (subjects: readonly Subject[], levels: readonly Level[], now: number): Omit<Spent, 'pico'>[] =>
-  subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [])));
+  subjects.flatMap((subject, at) =>
+    subject.caps.budgets.flatMap(({ per }, index) =>
+      levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [],
+    ),
+  );
 
 /** Why there is no room for the request; null: there is room. Of several reasons, the one that lasts longest. */
 export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Refusal | null {
@@ -189,15 +194,20 @@ export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: read
     };
     if (caps.requests !== null && level.requests + 1 > caps.requests) tell('requests', level.requestsWaitMs);
     if (isLight) continue;
-    if (caps.tokens !== null && tokens > 0 && level.tokens + tokens > caps.tokens) tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
+    if (caps.tokens !== null && tokens > 0 && level.tokens + tokens > caps.tokens) {
+      tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
+    }
     if (caps.concurrent !== null && level.running + 1 > caps.concurrent) tell('concurrent', unknownWaitMs);
-    for (const [index, cap] of caps.budgets.entries()) if (!hasDollars(cap, level.budgets[index] as BudgetLevel, pico)) tell('budget', null, index);
+    for (const [index, cap] of caps.budgets.entries()) {
+      if (!hasDollars(cap, level.budgets[index] as BudgetLevel, pico)) tell('budget', null, index);
+    }
   }
   return found;
 }
 
 /** Whether a budget has so much left. An overspent budget has 0 left, which is enough for a request that costs nothing. */
-export const hasDollars = ({ pico: most }: BudgetCap, { spent, held }: BudgetLevel, pico: bigint): boolean => spent !== null && (pico === 0n || spent + held + pico <= most);
+export const hasDollars = ({ pico: most }: BudgetCap, { spent, held }: BudgetLevel, pico: bigint): boolean =>
+  spent !== null && (pico === 0n || spent + held + pico <= most);
 
 /** How long a client should wait for running requests, whose end is not known. */
 const unknownWaitMs = 1000;

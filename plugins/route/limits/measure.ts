@@ -4,13 +4,17 @@ import { circumstancesOf } from '../../../core/money.ts';
 import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
 import type { Extent } from '../../../core/pipeline/explain.ts';
 
-/** Tokens of an image, a sound or a file, which only the provider can count. wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025. */
+/**
+ * Tokens of an image, a sound or a file, which only the provider can count.
+ * wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025.
+ */
 const tokensPerPart = 1000;
 /** Tokens of the role and the markers of a message. */
 const tokensPerMessage = 4;
 
 /**
- * About the number of tokens of a text: one for four characters, and more for characters of several bytes, such as Chinese ones, which are a token each.
+ * About the number of tokens of a text: one for four characters, and more for
+ * characters of several bytes, such as Chinese ones, which are a token each.
  * cost: 0.1 µs, where the estimate that looks at each word takes 20 µs of each request with a prompt of 600 characters.
  */
 const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
@@ -51,7 +55,17 @@ export interface Measure extends Extent {
 let last: { readonly request: ChatRequest; readonly measure: Measure } | null = null;
 
 export function measureOf(request: ChatRequest): Measure {
-  if (last?.request !== request) last = { request, measure: { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false }, isFree: costsNothing(request) } };
+  if (last?.request !== request) {
+    last = {
+      request,
+      measure: {
+        prompt: promptOf(request),
+        answer: longestAnswer(request),
+        circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false },
+        isFree: costsNothing(request),
+      },
+    };
+  }
   return last.measure;
 }
 

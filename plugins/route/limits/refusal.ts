@@ -15,7 +15,12 @@ const tooLarge: ErrorKind = { code: 'rate_limit_exceeded', status: 429, type: 'r
 const seconds = (ms: number): string => `${Math.max(0.1, Math.ceil(ms / 100) / 10)} s`;
 
 /** `the key "search-team"` */
-export const nameOf = ({ by, value }: Subject): string => (by === 'all' ? 'all requests' : by === 'key' || by === 'model' || by === 'provider' ? `the ${by} "${shown(value)}"` : `${by} "${shown(value)}"`);
+export const nameOf = ({ by, value }: Subject): string =>
+  by === 'all'
+    ? 'all requests'
+    : by === 'key' || by === 'model' || by === 'provider'
+      ? `the ${by} "${shown(value)}"`
+      : `${by} "${shown(value)}"`;
 
 const shown = (value: string): string => value.slice(0, 100);
 
@@ -26,10 +31,32 @@ export function errorOf(refusal: Refusal, { tokens, pico }: Ask, now: number): G
   const retry = { plugin: name, ...(waitMs !== null && { retryAfterMs: Math.max(1, waitMs) }) };
   const whom = nameOf(subject);
   if (lack === 'budget') return budgetError(refusal, pico, now);
-  if (lack === 'concurrent') return new GatewayError('concurrency_limit_exceeded', `The limit of ${caps.concurrent} requests at one time for ${whom} is reached. There is room again when one of them ends.`, retry);
-  if (lack === 'requests') return new GatewayError('rate_limit_exceeded', `The limit of ${caps.requests} requests per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`, retry);
-  if (waitMs === null) return new GatewayError(tooLarge, `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`, { plugin: name });
-  return new GatewayError('rate_limit_exceeded', `The limit of ${caps.tokens} tokens per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`, retry);
+  if (lack === 'concurrent') {
+    return new GatewayError(
+      'concurrency_limit_exceeded',
+      `The limit of ${caps.concurrent} requests at one time for ${whom} is reached. There is room again when one of them ends.`,
+      retry,
+    );
+  }
+  if (lack === 'requests') {
+    return new GatewayError(
+      'rate_limit_exceeded',
+      `The limit of ${caps.requests} requests per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`,
+      retry,
+    );
+  }
+  if (waitMs === null) {
+    return new GatewayError(
+      tooLarge,
+      `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`,
+      { plugin: name },
+    );
+  }
+  return new GatewayError(
+    'rate_limit_exceeded',
+    `The limit of ${caps.tokens} tokens per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`,
+    retry,
+  );
 }
 
 function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: number): GatewayError {
@@ -37,11 +64,16 @@ function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: num
   const state = level.budgets[budget] as BudgetLevel;
   if (state.spent === null) return unavailable(`What was spent of the budget ${budgetName(cap, subject)} is not known yet.`);
   const left = leftOf(cap, state);
-  return new GatewayError('budget_exceeded', `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`, { plugin: name });
+  return new GatewayError(
+    'budget_exceeded',
+    `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`,
+    { plugin: name },
+  );
 }
 
 /** `of $20 per day for the key "search-team"` */
-const budgetName = ({ pico, per }: BudgetCap, subject: Subject): string => `of $${formatDollars(pico)} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
+const budgetName = ({ pico, per }: BudgetCap, subject: Subject): string =>
+  `of $${formatDollars(pico)} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
 
 function againAt({ per }: BudgetCap, now: number): string {
   const { end } = periodOf(per, now);
@@ -51,11 +83,16 @@ function againAt({ per }: BudgetCap, now: number): string {
 const unavailableMs = 1000;
 
 /** The error where it is not known now whether there is room. */
-export const unavailable = (why: string): GatewayError => new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin: name, retryAfterMs: unavailableMs });
+export const unavailable = (why: string): GatewayError =>
+  new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin: name, retryAfterMs: unavailableMs });
 
 /** The error where the price is not known, and a budget refuses such requests. */
 export const unknownPrice = (subject: Subject, cap: BudgetCap, model: string): GatewayError =>
-  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} refuses such requests.`, { plugin: name });
+  new GatewayError(
+    'budget_exceeded',
+    `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} refuses such requests.`,
+    { plugin: name },
+  );
 
 /** What is left of a budget after its spending and the reservations of running requests; never less than 0. */
 export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigint {
@@ -66,8 +103,11 @@ export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigin
 /** `1.2s` */
 const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
 
-/** Whether a limit is told with this reply. One of a model or provider that did not serve limits nobody, unless it has refused the request. */
-const isTold = ({ by, value }: Subject, { error, attempt }: Replying): boolean => (by !== 'model' && by !== 'provider') || error?.plugin === name || attempt?.candidate[by].id === value;
+/**
+ * Whether a limit is told with this reply. One of a model or provider that did not serve limits nobody, unless it has refused the request.
+ */
+const isTold = ({ by, value }: Subject, { error, attempt }: Replying): boolean =>
+  (by !== 'model' && by !== 'provider') || error?.plugin === name || attempt?.candidate[by].id === value;
 
 /** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. */
 export function headersOf(subjects: readonly Subject[], levels: readonly Level[], context: Replying): Record<string, string> {
@@ -104,7 +144,11 @@ const names = {
   tokens: { limit: 'x-ratelimit-limit-tokens', left: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },
 };
 
-function write(headers: Record<string, string>, name: (typeof names)['requests'], { limit, left, resetMs }: { limit: number; left: number; resetMs: number }): void {
+function write(
+  headers: Record<string, string>,
+  name: (typeof names)['requests'],
+  { limit, left, resetMs }: { limit: number; left: number; resetMs: number },
+): void {
   headers[name.limit] = String(limit);
   headers[name.left] = String(Math.max(0, left));
   headers[name.reset] = duration(resetMs);

@@ -40,7 +40,8 @@ class Dimension {
     if (known !== undefined) return known;
     const own = this.#own.get(value);
     const fitting = [...this.rules.filter((rule) => rule.fits(value)).map(({ amounts }) => amounts), ...(own === undefined ? [] : [own])];
-    const subject = fitting.length === 0 ? null : Object.freeze({ id: `${this.by} ${value}`, by: this.by, value, caps: strictest(fitting) });
+    const subject =
+      fitting.length === 0 ? null : Object.freeze({ id: `${this.by} ${value}`, by: this.by, value, caps: strictest(fitting) });
     if (this.#known.size >= mostKnown) this.#known.clear();
     this.#known.set(value, subject);
     return subject;
@@ -93,7 +94,9 @@ export class Rules {
     this.#key = dimensions.get('key') ?? new Dimension('key');
     this.#model = dimensions.get('model') ?? null;
     this.#provider = dimensions.get('provider') ?? null;
-    this.#metadata = Array.from(dimensions).flatMap(([by, dimension]) => (by.startsWith('meta.') ? [{ name: by.slice('meta.'.length), dimension }] : []));
+    this.#metadata = Array.from(dimensions).flatMap(([by, dimension]) =>
+      by.startsWith('meta.') ? [{ name: by.slice('meta.'.length), dimension }] : [],
+    );
     this.limitKeys(keys);
   }
 
@@ -115,7 +118,10 @@ export class Rules {
     return this.#model !== null || this.#provider !== null;
   }
 
-  /** The limited subjects of a caller, whatever provider answers. safety: a caller may send any header, so the metadata of its key counts before a header of the same name. */
+  /**
+   * The limited subjects of a caller, whatever provider answers.
+   * safety: a caller may send any header, so the metadata of its key counts before a header of the same name.
+   */
   ofCaller({ key, metadata: own }: Principal, metadata: Metadata): readonly Subject[] {
     const found: Subject[] = [];
     if (this.#all !== null) found.push(this.#all);
@@ -135,7 +141,9 @@ export class Rules {
   /** The limited subjects of a model at a provider. */
   ofTarget(provider: string | null, model: string | null): readonly Subject[] {
     if (!this.hasTargets) return none;
-    return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter((subject) => subject !== null && subject !== undefined);
+    return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter(
+      (subject) => subject !== null && subject !== undefined,
+    );
   }
 
   /** The values that are limited by name: all requests, and those of these keys that have limits. */
@@ -145,7 +153,14 @@ export class Rules {
 
   /** Null: the value is not limited. */
   of(by: string, value: string): Subject | null {
-    const dimension = by === 'key' ? this.#key : by === 'model' ? this.#model : by === 'provider' ? this.#provider : this.#metadata.find(({ name }) => by === `meta.${name}`)?.dimension;
+    const dimension =
+      by === 'key'
+        ? this.#key
+        : by === 'model'
+          ? this.#model
+          : by === 'provider'
+            ? this.#provider
+            : this.#metadata.find(({ name }) => by === `meta.${name}`)?.dimension;
     return by === 'all' ? this.#all : (dimension?.of(value) ?? null);
   }
 
@@ -167,7 +182,8 @@ function fitting({ match }: Limit): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-const least = (values: readonly (number | null)[]): number | null => values.reduce((found, value) => (value === null || (found !== null && found <= value) ? found : value), null);
+const least = (values: readonly (number | null)[]): number | null =>
+  values.reduce((found, value) => (value === null || (found !== null && found <= value) ? found : value), null);
 
 function strictest(all: readonly Amounts[]): Caps {
   return {

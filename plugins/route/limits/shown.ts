@@ -57,9 +57,15 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     method: 'GET',
     path: '/api/limits',
     auth: 'admin',
-    about: { summary: 'The limits and budgets that are in use, the fullest first', query: { by: 'all, key, model, provider or meta.<name>: only those.' }, answer: { 'application/json': 'ShownLimits' } },
+    about: {
+      summary: 'The limits and budgets that are in use, the fullest first',
+      query: { by: 'all, key, model, provider or meta.<name>: only those.' },
+      answer: { 'application/json': 'ShownLimits' },
+    },
     async handle({ query }) {
-      return json({ ...(await shownLimits(parts, askedBy(query))), refusals: await allRefusals(parts) } satisfies ShownLimits, { headers: protective });
+      return json({ ...(await shownLimits(parts, askedBy(query))), refusals: await allRefusals(parts) } satisfies ShownLimits, {
+        headers: protective,
+      });
     },
   });
 }
@@ -72,13 +78,19 @@ function askedBy(query: URLSearchParams): string | null {
   if (others.length > 0) throw new GatewayError('invalid_value', '"by" can be given once.', { param: 'by' });
   if (by === null) return null;
   if (counted.includes(by) || /^meta\../s.test(by)) return nameAsWritten(by);
-  throw new GatewayError('invalid_value', `No limit counts by "${by.slice(0, 100)}".${didYouMean(by, counted)} There are ${counted.join(', ')} and meta.<name>.`, { param: 'by' });
+  throw new GatewayError(
+    'invalid_value',
+    `No limit counts by "${by.slice(0, 100)}".${didYouMean(by, counted)} There are ${counted.join(', ')} and meta.<name>.`,
+    { param: 'by' },
+  );
 }
 
 /** The refusals of all workers. */
 async function allRefusals({ refusals, peers }: ShownParts): Promise<ShownLimits['refusals']> {
   const all = new Map(refusals);
-  for (const others of ((await peers?.ask('refusals', null)) ?? []) as [string, number][][]) for (const [code, count] of others) all.set(code, (all.get(code) ?? 0) + count);
+  for (const others of ((await peers?.ask('refusals', null)) ?? []) as [string, number][][]) {
+    for (const [code, count] of others) all.set(code, (all.get(code) ?? 0) + count);
+  }
   return Object.fromEntries(all);
 }
 
@@ -90,7 +102,11 @@ async function shownLimits(parts: ShownParts, only: string | null = null): Promi
   let [data, total]: [ShownLimit[], number] = [[], 0];
   for (let at = 0; at < values.length; at += sliceOf) {
     const subjects = values.slice(at, at + sliceOf).flatMap(({ by, value }) => parts.rules.of(by, value) ?? []);
-    const limits = explainedLimits(subjects, await ledger.levels(subjects)).map((limit): ShownLimit => ({ ...limit, share: shareOf(limit), beginsAnewAt: limit.per === null ? null : endOf(limit.per, now) }));
+    const limits = explainedLimits(subjects, await ledger.levels(subjects)).map((limit): ShownLimit => ({
+      ...limit,
+      share: shareOf(limit),
+      beginsAnewAt: limit.per === null ? null : endOf(limit.per, now),
+    }));
     total += limits.length;
     data = [...data, ...limits].sort((one, other) => (other.share ?? 0) - (one.share ?? 0)).slice(0, mostShown);
     await setImmediate();
@@ -119,10 +135,30 @@ function endOf(per: NonNullable<ExplainedLimit['per']>, now: number): string | n
 /** The limits nearest to their end, and how often callers were refused. */
 export async function limitMetrics(parts: ShownParts): Promise<Metric[]> {
   const fullest = (await shownLimits(parts)).data.filter(({ share }) => share !== null).slice(0, mostSeries);
-  const samples = (read: (limit: ShownLimit) => number): Metric['samples'] => fullest.map((one) => [{ by: one.by, value: one.value, limit: one.limit, ...(one.per !== null && { per: one.per }) }, read(one)] as const);
+  const samples = (read: (limit: ShownLimit) => number): Metric['samples'] =>
+    fullest.map(
+      (one) => [{ by: one.by, value: one.value, limit: one.limit, ...(one.per !== null && { per: one.per }) }, read(one)] as const,
+    );
   return [
-    { type: 'gauge', across: 'largest', name: 'gateway_limit_used', help: 'How much of a limit is used: requests or tokens of the last minute, requests that run, dollars of a budget. The 100 fullest.', samples: samples(({ used }) => Number(used)) },
-    { type: 'gauge', across: 'largest', name: 'gateway_limit_allowed', help: 'The size of the same limits.', samples: samples(({ allowed }) => Number(allowed)) },
-    { type: 'counter', name: 'gateway_limit_refusals_total', help: 'Requests that were refused because of a limit or a budget, by the code of the error.', samples: Array.from(parts.refusals, ([code, count]) => [{ code }, count] as const) },
+    {
+      type: 'gauge',
+      across: 'largest',
+      name: 'gateway_limit_used',
+      help: 'How much of a limit is used: requests or tokens of the last minute, requests that run, dollars of a budget. The 100 fullest.',
+      samples: samples(({ used }) => Number(used)),
+    },
+    {
+      type: 'gauge',
+      across: 'largest',
+      name: 'gateway_limit_allowed',
+      help: 'The size of the same limits.',
+      samples: samples(({ allowed }) => Number(allowed)),
+    },
+    {
+      type: 'counter',
+      name: 'gateway_limit_refusals_total',
+      help: 'Requests that were refused because of a limit or a budget, by the code of the error.',
+      samples: Array.from(parts.refusals, ([code, count]) => [{ code }, count] as const),
+    },
   ];
 }

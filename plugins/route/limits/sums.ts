@@ -1,6 +1,6 @@
 /**
- * The money that was spent before this process began to count, from the request log. The log has every request with its cost, so the sums outlive the process,
- * however it ended, and agree with the log to the last digit.
+ * The money that was spent before this process began to count, from the request log. The log has every request
+ * with its cost, so the sums outlive the process, however it ended, and agree with the log to the last digit.
  */
 import type { Budget } from '../../../core/limits.ts';
 import { mostRows } from '../../../core/log/store.ts';
@@ -28,7 +28,9 @@ interface SumsParts {
   readonly log: LogAccess;
   readonly logger: Logger;
   readonly clock: () => number;
-  /** The logs of all gateways of this process: during a reload of the config, the former gateway still has records that cannot be read yet. */
+  /**
+   * The logs of all gateways of this process: during a reload of the config, the former gateway still has records that cannot be read yet.
+   */
   readonly readers: Set<LogReader>;
 }
 
@@ -80,8 +82,16 @@ export class Sums {
   async open(withinMs: number): Promise<void> {
     if (this.#kinds.length === 0 || this.#parts.log.reader() === null) return;
     const read = this.#readAll();
-    const isRead = await within(read.then(() => true), withinMs, false);
-    if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read, except those whose sums Redis knows');
+    const isRead = await within(
+      read.then(() => true),
+      withinMs,
+      false,
+    );
+    if (!isRead) {
+      this.#parts.logger.warn(
+        'what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read, except those whose sums Redis knows',
+      );
+    }
   }
 
   async #readAll(): Promise<void> {
@@ -156,11 +166,15 @@ const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
 const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
 
 /** The range has an end: a clock that was ahead, here or at another gateway, has put requests on record under a future time. */
-const rangeOf = (per: Budget['per'], start: number): { readonly from: number | null; readonly to: number | null } => (per === 'total' ? { from: null, to: null } : { from: start, to: periodOf(per, start).end });
+const rangeOf = (per: Budget['per'], start: number): { readonly from: number | null; readonly to: number | null } =>
+  per === 'total' ? { from: null, to: null } : { from: start, to: periodOf(per, start).end };
 
 async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
   const { start } = periodOf(per, now);
-  const rows = await reader.stats({ ...rangeOf(per, start), conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
+  const rows = await reader.stats(
+    { ...rangeOf(per, start), conditions: [], text: null },
+    { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' },
+  );
   // requests without the value do not count towards such a budget
   const spent = new Map(rows.flatMap(({ value, cost }) => (by === 'all' || value ? [[value ?? '', picoOf(cost)] as const] : [])));
   // the values with the largest sums are read at once; if there may be more values, the others are read one by one

@@ -2,9 +2,9 @@
  * Orders the candidates by the policy's strategy. It acts at `route`, after other plugins have dropped candidates. The keys of one
  * provider stay together, in their order.
  *
- * `ordered`: as the config lists them. `cheapest`: by price. `fastest`: by the time to the first piece of their recent answers.
- * `weighted`: each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score
- * of `score.ts`. The order after the first candidate is the order of further attempts. Models under `fallbacks` come after them, as the config lists them.
+ * `ordered`: as the config lists them. `cheapest`: by price. `fastest`: by the time to the first piece of their recent answers. `weighted`:
+ * each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score of `score.ts`. The
+ * order after the first candidate is the order of further attempts. Models under `fallbacks` come after them, as the config lists them.
  */
 import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
@@ -29,7 +29,13 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     offers
       .map((offer) => ({ offer, price: offer.price() }))
       .toSorted((a, b) => a.price - b.price)
-      .map(({ offer, price }) => ({ offer, why: () => (price === Infinity ? 'its price is not known' : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`) })),
+      .map(({ offer, price }) => ({
+        offer,
+        why: () =>
+          price === Infinity
+            ? 'its price is not known'
+            : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`,
+      })),
   fastest(offers, { request, isDryRun }) {
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
@@ -37,12 +43,21 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     if (!isDryRun && found[0]?.ms === null) markMeasuring(found[0].offer.seen, request.stream);
     return found.map(({ offer, ms }) => ({ offer, why: () => speedOf(ms) }));
   },
-  weighted: (offers, context, turns) => turns.deal(offers.map((offer) => ({ id: offer.first.target, offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context),
+  weighted: (offers, context, turns) =>
+    turns.deal(
+      offers.map((offer) => ({ id: offer.first.target, offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })),
+      context,
+    ),
   balanced: (offers, context, turns) => turns.deal(scored(offers, context.request.stream), context),
 };
 
 /** @param ms infinite: the speed is not known, and a request is measuring it */
-const speedOf = (ms: number | null): string => (ms === null ? 'its speed is not known, so a request measures it' : ms === Infinity ? 'its speed is not known yet, a request measures it now' : `begins to answer after ${Math.round(ms)} ms`);
+const speedOf = (ms: number | null): string =>
+  ms === null
+    ? 'its speed is not known, so a request measures it'
+    : ms === Infinity
+      ? 'its speed is not known yet, a request measures it now'
+      : `begins to answer after ${Math.round(ms)} ms`;
 
 const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
 
@@ -60,7 +75,9 @@ export default definePlugin({
       const placed = orders[context.policy.strategy](offers.among(standing), context, turns);
       const ordered: Candidate[] = [];
       for (const one of placed) {
-        for (const candidate of one.offer.candidates) ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${one.why()}` }) : candidate);
+        for (const candidate of one.offer.candidates) {
+          ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${one.why()}` }) : candidate);
+        }
       }
       return inOrder(ordered, candidates, context.policy);
     });

@@ -9,7 +9,9 @@ export interface Offer {
   /** One for each of the provider's keys, in their order. */
   readonly candidates: readonly Candidate[];
   readonly seen: Seen;
-  /** What three prompt tokens and one of the answer cost now, a usual ratio in chats, in 10^-12 dollar; infinite where a price is not known. */
+  /**
+   * What three prompt tokens and one of the answer cost now, a usual ratio in chats, in 10^-12 dollar; infinite where a price is not known.
+   */
   price(): number;
 }
 
@@ -18,7 +20,10 @@ interface Found {
   readonly offers: readonly Offer[];
 }
 
-/** cost: a model mostly has the same candidates for each request, and their offers are cached. Thousands of offers are in no CPU cache: finding them one by one takes 2 µs. */
+/**
+ * cost: a model mostly has the same candidates for each request, and their offers are
+ * cached. Thousands of offers are in no CPU cache: finding them one by one takes 2 µs.
+ */
 export class Offers {
   readonly #observed: Observed;
   /** The offers by the first of the candidates. */
@@ -50,7 +55,12 @@ export class Offers {
       const first = candidates[0] as Candidate;
       const pricing = first.mapping.pricing ?? first.model.pricing;
       const usual = priceOf(pricing);
-      return { first, candidates, seen: this.#observed.of(first.mapping), price: pricing.peak === undefined ? () => usual : () => priceOf(pricesNow(pricing)) };
+      return {
+        first,
+        candidates,
+        seen: this.#observed.of(first.mapping),
+        price: pricing.peak === undefined ? () => usual : () => priceOf(pricesNow(pricing)),
+      };
     });
   }
 }

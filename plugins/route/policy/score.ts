@@ -3,9 +3,9 @@
  *
  *   weight × rounded(price × success² × speed)
  *
- * `price`: the lowest price divided by this one, each with $0.10 for a million tokens added, so that a free offer does not get all requests.
- * An unknown price counts as twice the lowest. `success`: the share of recent calls that were answered. `speed`: 1 s
- * divided by the sum of 1 s and the usual time to the first piece. Each of the three is between 0 and 1. A factor that is not known counts as 1.
+ * `price`: the lowest price divided by this one, each with $0.10 for a million tokens added, so that a free offer does not get all
+ * requests. An unknown price counts as twice the lowest. `success`: the share of recent calls that were answered. `speed`: 1 s divided by
+ * the sum of 1 s and the usual time to the first piece. Each of the three is between 0 and 1. A factor that is not known counts as 1.
  * `rounded`: to 1, 0.84, 0.71, 0.59, 0.5, … (four steps for each half), so that small differences do not count and equal offers take turns.
  */
 import type { Offer } from './offers.ts';

@@ -58,7 +58,10 @@ export class Shares {
     return { order: places.map(({ value }) => value), taken: { id: first?.value.id ?? '', due: first?.due ?? 0, all } };
   }
 
-  /** Gives a turn to another participant. The one that had it gets its former credit back, so that one that rests for long gets no more turns afterwards. */
+  /**
+   * Gives a turn to another participant. The one that had it gets its former
+   * credit back, so that one that rests for long gets no more turns afterwards.
+   */
   passOn({ id, due, all }: Taken, to: string): void {
     this.#accountOf(id).credit += all - due;
     this.#accountOf(to).credit += due - all;

@@ -26,7 +26,10 @@ interface Dealt {
 export class Turns {
   /** The shares by the name that requests ask for, so that each name spreads its own requests evenly. */
   readonly #shares = new Map<string, Shares>();
-  /** The state by context, from one tap of `route` to another. cost: a WeakMap costs the collector more than a Map from which each request is removed. */
+  /**
+   * The state by context, from one tap of `route` to another.
+   * cost: a WeakMap costs the collector more than a Map from which each request is removed.
+   */
   readonly #dealt = new Map<object, Dealt>();
 
   /** The offers, in the order of a turn in which each offer gets its share. */
@@ -40,10 +43,16 @@ export class Turns {
     }
     const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
     const condition = order.length > 1 ? ' while all stand' : '';
-    return order.map((one) => ({ offer: one.offer, why: () => `${one.why()}, so ${Math.round((100 * one.weight) / all)} % of the requests begin here${condition}` }));
+    return order.map((one) => ({
+      offer: one.offer,
+      why: () => `${one.why()}, so ${Math.round((100 * one.weight) / all)} % of the requests begin here${condition}`,
+    }));
   }
 
-  /** If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests. */
+  /**
+   * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked
+   * instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests.
+   */
   passOn(candidates: readonly Candidate[], context: object): void {
     const dealt = this.#dealt.get(context);
     if (dealt === undefined) return;
@@ -51,7 +60,12 @@ export class Turns {
     const { shares, taken, placed } = dealt;
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     const first = placed[0]?.offer.first.mapping;
-    if (asked === first || candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true)) return;
+    if (
+      asked === first ||
+      candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true)
+    ) {
+      return;
+    }
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
   }

@@ -26,7 +26,12 @@ export function entryIn(text: string): Entry | null {
   }
   if (!isFields(value)) return null;
   const { provider, model, externalId, adjustments, chunks } = value;
-  const isSound = typeof provider === 'string' && typeof model === 'string' && typeof externalId === 'string' && Array.isArray(adjustments) && Array.isArray(chunks);
+  const isSound =
+    typeof provider === 'string' &&
+    typeof model === 'string' &&
+    typeof externalId === 'string' &&
+    Array.isArray(adjustments) &&
+    Array.isArray(chunks);
   return isSound ? (value as unknown as Entry) : null;
 }
 
@@ -41,9 +46,18 @@ function uncharged(chunk: Chunk): Chunk {
 
 /** The candidate that gave this answer; undefined where it is ruled out or no longer exists. */
 export const giverOf = ({ provider, model, externalId }: Entry, candidates: readonly Candidate[]): Candidate | undefined =>
-  candidates.find((candidate) => candidate.dropped === null && candidate.mapping.externalId === externalId && candidate.provider.id === provider && candidate.model.id === model);
+  candidates.find(
+    (candidate) =>
+      candidate.dropped === null &&
+      candidate.mapping.externalId === externalId &&
+      candidate.provider.id === provider &&
+      candidate.model.id === model,
+  );
 
-/** Only an answer with one of these endings is kept. An answer that was cut at a limit or by a filter may be better when it is asked for again. */
+/**
+ * Only an answer with one of these endings is kept. An answer that was
+ * cut at a limit or by a filter may be better when it is asked for again.
+ */
 const kept: ReadonlySet<FinishReason> = new Set(['completed', 'tool_calls']);
 
 export const isKept = ({ chunks }: Entry): boolean => chunks.every((chunk) => chunk.type !== 'finish' || kept.has(chunk.reason));
@@ -75,7 +89,13 @@ export class Recording {
   /** The recorded answer; null where it did not come to its clean end. */
   entryFrom({ provider, model, mapping: { externalId } }: Candidate): Entry | null {
     if (!this.#hasEnded) return null;
-    return { provider: provider.id, model: model.id, externalId, adjustments: this.#adjustments, chunks: this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage] };
+    return {
+      provider: provider.id,
+      model: model.id,
+      externalId,
+      adjustments: this.#adjustments,
+      chunks: this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage],
+    };
   }
 
   #add(chunk: Chunk): void {
@@ -91,7 +111,10 @@ export class Recording {
   }
 }
 
-/** Both chunks as one; null where they are of two kinds. A provider sends a word at a time, which as a list of chunks is many times the size of the text. */
+/**
+ * Both chunks as one; null where they are of two kinds. A provider sends a word
+ * at a time, which as a list of chunks is many times the size of the text.
+ */
 function joined(first: Chunk | undefined, second: Chunk): Chunk | null {
   if (first?.type !== second.type) return null;
   switch (second.type) {
@@ -100,7 +123,9 @@ function joined(first: Chunk | undefined, second: Chunk): Chunk | null {
     case 'refusal-delta':
       return { ...second, text: (first as typeof second).text + second.text };
     case 'tool-delta':
-      return (first as typeof second).index === second.index ? { ...second, arguments: (first as typeof second).arguments + second.arguments } : null;
+      return (first as typeof second).index === second.index
+        ? { ...second, arguments: (first as typeof second).arguments + second.arguments }
+        : null;
     default:
       return null;
   }

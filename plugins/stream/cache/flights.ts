@@ -38,7 +38,10 @@ interface Flight {
 export class Flights {
   readonly #flights = new Map<string, Flight>();
 
-  /** Makes this request the one that asks, unless another request already asks under its key. A request for a new answer takes the place of that one: requests that come later get the new answer. */
+  /**
+   * Makes this request the one that asks, unless another request already asks under its key. A request
+   * for a new answer takes the place of that one: requests that come later get the new answer.
+   */
   lead(traveller: Traveller, renews: boolean): boolean {
     const { key } = traveller;
     const former = this.#flights.get(key) ?? null;
@@ -91,7 +94,8 @@ export class Flights {
       for (const traveller of flight.waiting) call(traveller, typeof result === 'string' ? 'ask' : result);
       return;
     }
-    // safety: the next request leads from this moment on, and not from the moment when its promise is handled: its client may have left by then
+    // safety: the next request leads from this moment on, and not from the
+    // moment when its promise is handled: its client may have left by then
     next.leads = flight;
     flight.renews = false;
     call(next, 'ask');

@@ -1,8 +1,8 @@
 /**
- * Keeps answers for exact repeats, where a key, a policy or the request itself asks for it. It looks up at `route`, after the plugins that drop
- * and order candidates and before those that wait for targets and hold limits; on a hit it answers at `open` in place of the
- * provider. Equal requests that run at one time ask the provider once. The answer is recorded at `opened`, before other plugins change it, and
- * kept at `settle`. Kept answers survive a reload; with Redis, gateways share it.
+ * Keeps answers for exact repeats, where a key, a policy or the request itself asks for it. It looks up at `route`, after the
+ * plugins that drop and order candidates and before those that wait for targets and hold limits; on a hit it answers at `open`
+ * in place of the provider. Equal requests that run at one time ask the provider once. The answer is recorded at `opened`,
+ * before other plugins change it, and kept at `settle`. Kept answers survive a reload; with Redis, gateways share it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Attempt, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
@@ -25,8 +25,19 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    ttl_seconds: { type: 'integer', minimum: 1, default: 3600, description: 'Seconds after which a kept answer is dropped. Example: 3600.' },
-    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Limit of the answers in memory, in bytes; those that were not used for the longest time are dropped first. Example: 67108864.' },
+    ttl_seconds: {
+      type: 'integer',
+      minimum: 1,
+      default: 3600,
+      description: 'Seconds after which a kept answer is dropped. Example: 3600.',
+    },
+    max_bytes: {
+      type: 'integer',
+      minimum: 1024,
+      default: 67_108_864,
+      description:
+        'Limit of the answers in memory, in bytes; those that were not used for the longest time are dropped first. Example: 67108864.',
+    },
   },
 } as const;
 
@@ -36,7 +47,13 @@ export default definePlugin<Options>({
   name,
   summary: 'kept answers for exact repeats, off until a key, a policy or a request asks',
   schema,
-  fields: { cache: { kind: 'text', description: 'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked. Absent where the request was refused before either.' } },
+  fields: {
+    cache: {
+      kind: 'text',
+      description:
+        'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked. Absent where the request was refused before either.',
+    },
+  },
   apply({ hooks, state, redis, metrics }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {
     const bounds = { maxBytes, ttlSeconds };
     const texts = state('answers', () => new KeptTexts(bounds));
@@ -53,8 +70,18 @@ export default definePlugin<Options>({
     // after log/cost, and before the plugins that count spending
     hooks.settle.tap({ stage: LATE - 1 }, (record, context) => cache.settle(record, context));
     metrics.add(() => [
-      { type: 'counter', name: 'gateway_cache_requests_total', help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.', samples: Object.entries(counts).map(([result, count]) => [{ result }, count]) },
-      { type: 'gauge', name: 'gateway_cache_bytes', help: 'Bytes of the answers that the cache keeps in memory.', samples: [[{}, texts.bytes]] },
+      {
+        type: 'counter',
+        name: 'gateway_cache_requests_total',
+        help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.',
+        samples: Object.entries(counts).map(([result, count]) => [{ result }, count]),
+      },
+      {
+        type: 'gauge',
+        name: 'gateway_cache_bytes',
+        help: 'Bytes of the answers that the cache keeps in memory.',
+        samples: [[{}, texts.bytes]],
+      },
     ]);
   },
 });
@@ -67,7 +94,11 @@ function wishOf({ headers, principal, policy }: Normalised): Wish {
   if (asked === undefined) return principal.cache === true || policy.cache ? 'on' : null;
   if (asked === 'no-store') return null;
   if (asked === 'on' || asked === 'refresh') return asked;
-  throw new GatewayError('invalid_value', `The header "x-cache" must be on, no-store or refresh, not ${JSON.stringify(asked.slice(0, 50))}.`, { param: 'x-cache' });
+  throw new GatewayError(
+    'invalid_value',
+    `The header "x-cache" must be on, no-store or refresh, not ${JSON.stringify(asked.slice(0, 50))}.`,
+    { param: 'x-cache' },
+  );
 }
 
 /** A request for which the cache is in use. */
@@ -89,7 +120,10 @@ class Cache {
   readonly #store: Store;
   readonly #flights: Flights;
   readonly #counts: Parts['counts'];
-  /** The requests for which the cache is in use, by context. cost: a WeakMap costs the collector more than a Map from which each request is removed at its end. */
+  /**
+   * The requests for which the cache is in use, by context.
+   * cost: a WeakMap costs the collector more than a Map from which each request is removed at its end.
+   */
   readonly #uses = new Map<object, Use>();
 
   constructor({ store, flights, counts }: Parts) {
@@ -117,7 +151,10 @@ class Cache {
     return entry === null ? undefined : replayOf(entry);
   }
 
-  /** Records the answer of a provider on its way; an answer of the cache itself, or of a plugin that answers in place of the provider, is not recorded. */
+  /**
+   * Records the answer of a provider on its way; an answer of the cache itself,
+   * or of a plugin that answers in place of the provider, is not recorded.
+   */
   record(source: ChunkSource, context: Streaming): ChunkSource {
     const { attempt } = context;
     const use = this.#uses.get(context);
@@ -143,7 +180,11 @@ class Cache {
     const word = wordOf(use, context);
     this.#uses.delete(context);
     if (word !== undefined) this.#counts[word]++;
-    if (use.entry !== null) return word === undefined ? record : { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: word } };
+    if (use.entry !== null) {
+      return word === undefined
+        ? record
+        : { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: word } };
+    }
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
     if (entry !== null && isKept(entry) && use.leads?.isOutdated !== true) {
       this.#store.keep(use.key, entry);
@@ -180,18 +221,26 @@ class Cache {
     const timer = setTimeout(() => this.#flights.leave(use), Math.max(0, startedAt + policy.timeouts.total - performance.now() - marginMs));
     const turn = await this.#flights.wait(use).finally(() => clearTimeout(timer));
     if (turn !== 'ask') return this.#found(use, turn, candidates);
-    if (use.leads === null && performance.now() >= startedAt + policy.timeouts.total - 2 * marginMs) throw new GatewayError('upstream_timeout', `The request waited for the answer to an equal one for ${policy.timeouts.total / 1000} s.`);
+    if (use.leads === null && performance.now() >= startedAt + policy.timeouts.total - 2 * marginMs) {
+      throw new GatewayError(
+        'upstream_timeout',
+        `The request waited for the answer to an equal one for ${policy.timeouts.total / 1000} s.`,
+      );
+    }
     return candidates;
   }
 
   async #foresee(candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
     const entry = await this.#store.find(keyOf(context, candidates));
     const giver = entry === null ? undefined : giverOf(entry, candidates);
-    return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has the answer, so no provider is asked' } }];
+    return giver === undefined
+      ? candidates
+      : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has the answer, so no provider is asked' } }];
   }
 }
 
-const wordOf = ({ entry }: Use, { attempt }: Replying): 'hit' | 'miss' | undefined => (attempt === null ? undefined : entry === null ? 'miss' : 'hit');
+const wordOf = ({ entry }: Use, { attempt }: Replying): 'hit' | 'miss' | undefined =>
+  attempt === null ? undefined : entry === null ? 'miss' : 'hit';
 
 /** The answer of the attempt that served the request; null where there is none. */
 function entryOf({ recordings }: Use, { attempt }: Replying): Entry | null {

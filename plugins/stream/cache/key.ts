@@ -15,12 +15,33 @@ export function keyOf({ principal, request }: Normalised, candidates: readonly C
 /** Fields that change the form of an answer, but not its content. */
 const ofForm = ['stream', 'includeUsage', 'door', 'adjustments', 'implied', 'form'] as const;
 /** The order in which fields are written into the key, after the messages and the reasoning. */
-const asked = ['model', 'tools', 'rest', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'maxTokens', 'temperature', 'topP', 'stop', 'seed', 'n', 'presencePenalty', 'frequencyPenalty', 'logitBias', 'logprobs', 'topLogprobs', 'user'] as const;
+const asked = [
+  'model',
+  'tools',
+  'rest',
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'maxTokens',
+  'temperature',
+  'topP',
+  'stop',
+  'seed',
+  'n',
+  'presencePenalty',
+  'frequencyPenalty',
+  'logitBias',
+  'logprobs',
+  'topLogprobs',
+  'user',
+] as const;
 const named: ReadonlySet<string> = new Set([...ofForm, ...asked, 'messages', 'reasoning']);
 
 /**
- * The content of the request as text, with its fields in one order, because each door has another. A field that is not named here counts too.
- * cost: each text is written after its length, which keeps different requests apart without JSON. JSON would read each character of a prompt.
+ * The content of the request as text, with its fields in one order, because
+ * each door has another. A field that is not named here counts too.
+ * cost: each text is written after its length, which keeps different
+ * requests apart without JSON. JSON would read each character of a prompt.
  */
 function askedIn(request: ChatRequest): string {
   const { messages, reasoning, form, rest } = request;
@@ -80,7 +101,11 @@ function modelsOf(candidates: readonly Candidate[]): string[] {
   for (const candidate of candidates) {
     if (candidate.model === last?.model && candidate.reasoning === last.reasoning) continue;
     last = candidate;
-    models.add(candidate.reasoning === null ? candidate.model.id : `${candidate.model.id} ${candidate.reasoning.effort} ${candidate.reasoning.maxTokens}`);
+    models.add(
+      candidate.reasoning === null
+        ? candidate.model.id
+        : `${candidate.model.id} ${candidate.reasoning.effort} ${candidate.reasoning.maxTokens}`,
+    );
   }
   return [...models].sort();
 }

@@ -14,7 +14,9 @@ export interface Store {
 /** The version is that of `Entry`. */
 const prefix = 'model-gateway:cache:1:';
 
-/** safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too. A larger answer is kept in this process only. */
+/**
+ * safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too. A larger answer is kept in this process only.
+ */
 const mostShared = 1_048_576;
 
 const drop = "return redis.call('DEL', KEYS[1])";

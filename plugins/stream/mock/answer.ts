@@ -1,4 +1,7 @@
-/** Decides what the mock answers: the reasoning, the text and the tool calls. Its functions are pure; other files decide how and when the answer is sent. */
+/**
+ * Decides what the mock answers: the reasoning, the text and the tool calls.
+ * Its functions are pure; other files decide how and when the answer is sent.
+ */
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -37,7 +40,10 @@ const help = `This is the mock provider. It repeats what you write, and follows 
  * not offer.
  */
 export function composeAnswer({ request, attempt }: Streaming, prompt: Prompt): MockAnswer {
-  const calls = chooseTools(request, prompt).map(({ name, parameters }) => ({ name, arguments: JSON.stringify(createInstance({ type: 'object', ...parameters })) }));
+  const calls = chooseTools(request, prompt).map(({ name, parameters }) => ({
+    name,
+    arguments: JSON.stringify(createInstance({ type: 'object', ...parameters })),
+  }));
   return {
     promptTokens: request.messages.reduce((sum, message) => sum + countMessage(message), 0),
     reasoning: composeReasoning(attempt, prompt.text),
@@ -65,15 +71,25 @@ function composeText({ responseFormat }: ChatRequest, prompt: Prompt, callsTools
   return isJson ? JSON.stringify({ answer: text }) : text;
 }
 
-const passage = 'A gateway stands in front of many providers and keeps a record of every request that passes it on the way to a model and back.'.split(' ');
+const passage =
+  'A gateway stands in front of many providers and keeps a record of every request that passes it on the way to a model and back.'.split(
+    ' ',
+  );
 
 const composeWords = (count: number): string => Array.from({ length: count }, (_, at) => passage[at % passage.length]).join(' ');
 
-/** safety: a list of thousands, each searched for in a text of megabytes, would stop the process for minutes; the large vendors take 4 to 16. */
+/**
+ * safety: a list of thousands, each searched for in a text of megabytes,
+ * would stop the process for minutes; the large vendors take 4 to 16.
+ */
 const mostStops = 64;
 
 function beforeStop(text: string, stop: ChatRequest['stop']): string {
-  const found = [stop ?? []].flat().slice(0, mostStops).map((sequence) => (sequence === '' ? -1 : text.indexOf(sequence))).filter((at) => at !== -1);
+  const found = [stop ?? []]
+    .flat()
+    .slice(0, mostStops)
+    .map((sequence) => (sequence === '' ? -1 : text.indexOf(sequence)))
+    .filter((at) => at !== -1);
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
@@ -86,14 +102,19 @@ const thoughts = [
   'Before answering I check the limits that the caller has set.',
 ];
 
-/** The reasoning text: more effort gives more sentences. A budget without an effort counts as the highest effort; the budget limits the tokens. */
+/**
+ * The reasoning text: more effort gives more sentences. A budget without
+ * an effort counts as the highest effort; the budget limits the tokens.
+ */
 function composeReasoning({ reasoning, candidate }: Attempt, question: string): string {
   const { effort, maxTokens } = reasoning;
   if (candidate.mapping.reasoning === null) return '';
   const sentences = sentencesOf[effort ?? (maxTokens === null ? 'none' : 'xhigh')];
   if (sentences === 0) return '';
   const quoted = question.length > 60 ? `${question.slice(0, 60).toWellFormed()}…` : question;
-  const text = Array.from({ length: sentences }, (_, at) => (at === 0 ? `The user writes: "${quoted}".` : thoughts[(at - 1) % thoughts.length])).join(' ');
+  const text = Array.from({ length: sentences }, (_, at) =>
+    at === 0 ? `The user writes: "${quoted}".` : thoughts[(at - 1) % thoughts.length],
+  ).join(' ');
   return maxTokens === null ? text : truncate(text, maxTokens);
 }
 
@@ -110,7 +131,9 @@ function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prom
   if (typeof toolChoice === 'object' && toolChoice?.function !== undefined) return [find(offered, toolChoice.function.name, 'tool_choice')];
 
   const asked = last(prompt, 'tool', 'tools');
-  if (asked !== undefined && offered.length === 0) throw refusal('The prompt asks for a tool call, but the request offers no tool.', 'tools');
+  if (asked !== undefined && offered.length === 0) {
+    throw refusal('The prompt asks for a tool call, but the request offers no tool.', 'tools');
+  }
   if (asked?.name === 'tools') return parallelToolCalls === false ? offered.slice(0, 1) : offered;
   if (typeof asked?.text === 'string') return [find(offered, asked.text, 'messages')];
   if (asked === undefined && toolChoice !== 'required' && allowed?.mode !== 'required' && !asksForTool.test(prompt.text)) return [];
@@ -128,8 +151,14 @@ function allowedBy(toolChoice: ChatRequest['toolChoice']): { readonly mode: unkn
 
 function find(offered: readonly OfferedTool[], name: string, param: string): OfferedTool {
   const tool = offered.find((tool) => tool.name === name);
-  if (tool === undefined) throw refusal(`The tool "${name}" is not one of the tools that the request offers (${offered.map(({ name }) => name).join(', ') || 'none'}).`, param);
+  if (tool === undefined) {
+    throw refusal(
+      `The tool "${name}" is not one of the tools that the request offers (${offered.map(({ name }) => name).join(', ') || 'none'}).`,
+      param,
+    );
+  }
   return tool;
 }
 
-const refusal = (message: string, param: string): GatewayError => new GatewayError('invalid_value', message, { param, upstreamStatus: 400 });
+const refusal = (message: string, param: string): GatewayError =>
+  new GatewayError('invalid_value', message, { param, upstreamStatus: 400 });

@@ -1,4 +1,6 @@
-/** Turns an answer into chunks and counts its tokens: reasoning, text, tool calls, one `finish` for each choice, and the usage at the end. */
+/**
+ * Turns an answer into chunks and counts its tokens: reasoning, text, tool calls, one `finish` for each choice, and the usage at the end.
+ */
 import type { Chunk } from '../../../core/chat.ts';
 import type { MockAnswer } from './answer.ts';
 import { pieces } from './tokens.ts';
@@ -40,7 +42,10 @@ export function* toChunks(answer: MockAnswer, { requestId, choices, maxTokens, s
     yield finish(choice, budget.isCut, answer);
     total += budget.spent;
   }
-  yield { type: 'usage', usage: { input: answer.promptTokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: total - reasoning, reasoning } };
+  yield {
+    type: 'usage',
+    usage: { input: answer.promptTokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: total - reasoning, reasoning },
+  };
 }
 
 function* within(budget: Budget, text: string): Generator<string, void> {
@@ -59,5 +64,6 @@ function finish(choice: number, isCut: boolean, { calls }: MockAnswer): Chunk {
   return { type: 'finish', choice, reason: 'completed', native: 'stop' };
 }
 
-// wire: a conversation may continue at another provider. OpenAI takes ids of at most 40 characters; Anthropic takes letters, digits, _ and -
+// wire: a conversation may continue at another provider. OpenAI takes
+// ids of at most 40 characters; Anthropic takes letters, digits, _ and -
 const callId = (requestId: string, number: number): string => `call_${requestId.replaceAll(/[^a-zA-Z0-9]/g, '').slice(-32)}${number}`;

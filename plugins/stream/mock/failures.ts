@@ -15,10 +15,14 @@ export function statusFor(prompt: Prompt, attempt: Attempt): GatewayError | null
   if (asked === undefined || asked.number === null || !isMeant(asked, attempt)) return null;
   const status = asked.number;
   const seconds = asked.options['retry-after'];
-  return new GatewayError(codeOf(status), `The mock provider "${attempt.candidate.provider.id}" answers with status ${status}, as the prompt asks.`, {
-    upstreamStatus: status,
-    retryAfterMs: seconds === undefined ? null : Number(seconds) * 1000,
-  });
+  return new GatewayError(
+    codeOf(status),
+    `The mock provider "${attempt.candidate.provider.id}" answers with status ${status}, as the prompt asks.`,
+    {
+      upstreamStatus: status,
+      retryAfterMs: seconds === undefined ? null : Number(seconds) * 1000,
+    },
+  );
 }
 
 function codeOf(status: number): ErrorCode | ErrorKind {
@@ -33,7 +37,10 @@ export function breakFor(prompt: Prompt, attempt: Attempt): Break | null {
   return { after: asked.number ?? 0, how: asked.name === 'cut' ? 'cut' : 'hang' };
 }
 
-/** Whether an instruction applies to an attempt: `attempts:1` limits it to the first attempt, `provider:mock-a` to that provider; both limits may be set. */
+/**
+ * Whether an instruction applies to an attempt: `attempts:1` limits it to the
+ * first attempt, `provider:mock-a` to that provider; both limits may be set.
+ */
 function isMeant({ options }: Instruction, { number, candidate }: Attempt): boolean {
   if (options.attempts !== undefined && number > Number(options.attempts)) return false;
   return options.provider === undefined || options.provider === candidate.provider.id;

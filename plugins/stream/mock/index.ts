@@ -26,7 +26,8 @@ const schema = {
       minimum: 0,
       maximum: 60_000,
       default: 15,
-      description: 'Milliseconds between two pieces of a streamed answer; 0 sends them as fast as they are read. Plain answers have no pause.',
+      description:
+        'Milliseconds between two pieces of a streamed answer; 0 sends them as fast as they are read. Plain answers have no pause.',
     },
   },
   additionalProperties: false,
@@ -43,7 +44,9 @@ export default definePlugin<Options>({
   schema,
   serves: ['mock'],
   apply(gateway, { pace_ms: paceMs }) {
-    if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
+    if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) {
+      gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
+    }
     gateway.hooks.open.tap((ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
   },
 });
@@ -55,7 +58,11 @@ const speaksMock = ({ attempt }: Streaming): boolean => isMock(attempt.candidate
 /** safety: once a provider is on, a caller who wants a model gets an error where it is down, and not an echo of the prompt. */
 function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {
   if (!candidates.some(isMock) || candidates.every(isMock)) return candidates;
-  return candidates.map((candidate) => (isMock(candidate) ? drop(candidate, { by: 'stream/mock', reason: 'the mock does not replace a real provider', error: null }) : candidate));
+  return candidates.map((candidate) =>
+    isMock(candidate)
+      ? drop(candidate, { by: 'stream/mock', reason: 'the mock does not replace a real provider', error: null })
+      : candidate,
+  );
 }
 
 async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
@@ -84,7 +91,10 @@ async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource>
   });
 }
 
-/** Throws the errors that a provider would answer with: `invalid_value` for a wrong `n`, `unsupported_value` for an effort that the mapping does not list. */
+/**
+ * Throws the errors that a provider would answer with: `invalid_value` for a
+ * wrong `n`, `unsupported_value` for an effort that the mapping does not list.
+ */
 function refuseUnsupported({ request, attempt: { candidate, reasoning } }: Streaming): void {
   if (request.n !== null && (!Number.isInteger(request.n) || request.n < 1 || request.n > mostAnswers)) {
     throw new GatewayError('invalid_value', `"n" must be a whole number from 1 to ${mostAnswers}.`, { param: 'n', upstreamStatus: 400 });

@@ -17,7 +17,10 @@ const generousDepth = 4;
 const deepest = 16;
 const longest = 10_000;
 
-/** Makes a value for a JSON Schema. Of `const`, `default`, `examples` and `enum`, the first that the schema has gives the value. Never throws. */
+/**
+ * Makes a value for a JSON Schema. Of `const`, `default`, `examples` and
+ * `enum`, the first that the schema has gives the value. Never throws.
+ */
 export function createInstance(schema: object): unknown {
   return make(schema, { root: schema as Fields, steps: mostSteps }, 0);
 }
@@ -92,12 +95,17 @@ function merge(schemas: readonly Fields[]): Fields {
       else known.push(property);
     }
   }
-  if ('properties' in merged) merged.properties = Object.fromEntries(Array.from(said, ([name, all]) => [name, all.length === 1 ? all[0] : { allOf: all.toReversed() }]));
+  if ('properties' in merged) {
+    merged.properties = Object.fromEntries(
+      Array.from(said, ([name, all]) => [name, all.length === 1 ? all[0] : { allOf: all.toReversed() }]),
+    );
+  }
   if ('required' in merged) merged.required = [...new Set(schemas.flatMap(({ required }) => listOf(required)))];
   return merged;
 }
 
-const firstOf = (branches: unknown): unknown => listOf(branches).find((branch) => isFields(branch) && branch.type !== 'null') ?? listOf(branches)[0];
+const firstOf = (branches: unknown): unknown =>
+  listOf(branches).find((branch) => isFields(branch) && branch.type !== 'null') ?? listOf(branches)[0];
 
 /** The schema that a reference such as `#/$defs/place` or `#` leads to; undefined where it leads nowhere. */
 function resolve(reference: unknown, root: Fields): unknown {

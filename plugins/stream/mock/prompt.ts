@@ -37,7 +37,9 @@ export const grammar = {
 export type InstructionName = keyof typeof grammar;
 
 /** The examples of all instructions, on one line. */
-export const knownForms: string = Object.values(grammar).map(({ form }) => form).join(' ');
+export const knownForms: string = Object.values(grammar)
+  .map(({ form }) => form)
+  .join(' ');
 
 /** One instruction of a prompt. */
 export interface Instruction {
@@ -60,12 +62,16 @@ export interface Prompt {
 }
 
 /** The instruction that counts among all with one of these names: the last one. Several names are given where they exclude each other. */
-export const last = ({ instructions }: Prompt, ...names: InstructionName[]): Instruction | undefined => instructions.findLast(({ name }) => names.includes(name));
+export const last = ({ instructions }: Prompt, ...names: InstructionName[]): Instruction | undefined =>
+  instructions.findLast(({ name }) => names.includes(name));
 
 /** The text of a message; the text parts are joined by line breaks. */
 export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content;
-  return (content ?? []).map((part) => part.text ?? '').filter((text) => text !== '').join('\n');
+  return (content ?? [])
+    .map((part) => part.text ?? '')
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 /** Reads the prompt from messages. Throws a `GatewayError` `invalid_value` for an instruction that does not exist or has a wrong value. */
@@ -86,13 +92,20 @@ function parseAt(messages: readonly Message[], at: number): Parsed {
   try {
     return parseText(textOf(message));
   } catch (thrown) {
-    throw new GatewayError('invalid_value', (thrown as Error).message, { param: `messages[${at}].content`, upstreamStatus: 400, cause: thrown });
+    throw new GatewayError('invalid_value', (thrown as Error).message, {
+      param: `messages[${at}].content`,
+      upstreamStatus: 400,
+      cause: thrown,
+    });
   }
 }
 
 const head = /([a-z]+)(?=[: ]|\]\])/y;
 
-/** Splits a text into its instructions and the rest. The time is linear in the length of the text, because each `]]` is searched for only once. */
+/**
+ * Splits a text into its instructions and the rest. The time is linear in
+ * the length of the text, because each `]]` is searched for only once.
+ */
 function parseText(text: string): Parsed {
   const instructions: Instruction[] = [];
   const kept: string[] = [];
@@ -148,7 +161,9 @@ function parseOptions(words: readonly string[], { options: known = [] }: Rule, f
     const colon = word.indexOf(':');
     const option = known.find((option) => option === word.slice(0, colon));
     const value = word.slice(colon + 1);
-    if (option === undefined) throw fault(known.length === 0 ? 'takes no options' : `takes the options ${known.map((name) => `${name}:…`).join(' ')}`);
+    if (option === undefined) {
+      throw fault(known.length === 0 ? 'takes no options' : `takes the options ${known.map((name) => `${name}:…`).join(' ')}`);
+    }
     if (option !== 'provider' && toCount(value) === null) throw fault(`takes a whole number after ${option}:`);
     options[option] = value;
   }

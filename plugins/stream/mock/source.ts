@@ -40,7 +40,7 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
 
   function take(): Chunk[] {
     const batch: Chunk[] = [];
-    for (let taken = 0; taken < most; ) {
+    for (let taken = 0; taken < most;) {
       isBroken = breaks !== null && pieces >= breaks.after;
       if (isBroken) break;
       const { value: chunk } = chunks.next();
@@ -73,7 +73,9 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
       const batch = isBroken ? [] : take();
       if (batch.length > 0) return batch;
       if (!isBroken) return null;
-      if (breaks?.how === 'cut') throw new GatewayError('upstream_truncated', `The mock provider broke off after ${pieces} pieces, as the prompt asks.`);
+      if (breaks?.how === 'cut') {
+        throw new GatewayError('upstream_truncated', `The mock provider broke off after ${pieces} pieces, as the prompt asks.`);
+      }
       await pause.wait(null);
       return null;
     },
@@ -86,7 +88,9 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
 
 /** A timer that can be ended early. It runs one wait at a time. */
 export interface Pause {
-  /** Resolves after `ms` milliseconds, or at `end()`; null waits for `end()` only. Rejects with the signal's reason when the signal aborts. */
+  /**
+   * Resolves after `ms` milliseconds, or at `end()`; null waits for `end()` only. Rejects with the signal's reason when the signal aborts.
+   */
   wait(ms: number | null): Promise<void>;
   /** Resolves the present wait. */
   end(): void;

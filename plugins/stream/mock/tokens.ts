@@ -5,7 +5,7 @@ const piece = /\s*\S{1,12}|\s+/uy;
 
 /** Generates the tokens of a text, in order. */
 export function* pieces(text: string): Generator<string, void> {
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const end = nextEnd(text, at);
     yield text.slice(at, end);
     at = end;

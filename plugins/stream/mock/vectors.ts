@@ -1,4 +1,6 @@
-/** Vectors without a model: the same text gives the same vector, of length 1, and another text another one. They say nothing about meaning. */
+/**
+ * Vectors without a model: the same text gives the same vector, of length 1, and another text another one. They say nothing about meaning.
+ */
 import { hash } from 'node:crypto';
 import type { Chunk, ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -10,16 +12,31 @@ const mostDimensions = 4096;
 
 /** Throws `invalid_value` for more dimensions than it gives. */
 export function vectorChunks(request: ChatRequest, { inputs, dimensions }: EmbeddingAsk): Chunk[] {
-  if (dimensions !== null && dimensions > mostDimensions) throw new GatewayError('invalid_value', `"dimensions" must be at most ${mostDimensions} for this model.`, { param: 'dimensions', upstreamStatus: 400 });
+  if (dimensions !== null && dimensions > mostDimensions) {
+    throw new GatewayError('invalid_value', `"dimensions" must be at most ${mostDimensions} for this model.`, {
+      param: 'dimensions',
+      upstreamStatus: 400,
+    });
+  }
   return [
-    ...inputs.map((input, at): Chunk => ({ type: 'vector', choice: 0, at, vector: vectorOf(JSON.stringify(input), dimensions ?? usualDimensions) })),
-    { type: 'usage', usage: { input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    ...inputs.map((input, at): Chunk => ({
+      type: 'vector',
+      choice: 0,
+      at,
+      vector: vectorOf(JSON.stringify(input), dimensions ?? usualDimensions),
+    })),
+    {
+      type: 'usage',
+      usage: { input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null },
+    },
     { type: 'finish', choice: 0, reason: 'completed', native: 'stop' },
   ];
 }
 
 function vectorOf(text: string, dimensions: number): number[] {
-  const bytes = Buffer.concat(Array.from({ length: Math.ceil(dimensions / 32) }, (_, block) => hash('sha256', `${block} ${text}`, 'buffer')));
+  const bytes = Buffer.concat(
+    Array.from({ length: Math.ceil(dimensions / 32) }, (_, block) => hash('sha256', `${block} ${text}`, 'buffer')),
+  );
   const numbers = Array.from({ length: dimensions }, (_, at) => (bytes[at] as number) - 127.5);
   const length = Math.hypot(...numbers);
   return numbers.map((number) => number / length);

@@ -4,7 +4,10 @@ const ZERO = 0x30;
 const ONE = 0x31;
 const TWO = 0x32;
 
-/** A connection that was closed while idle is detected within a round trip. After this time the provider had the request, may have worked on it, and may charge it. */
+/**
+ * A connection that was closed while idle is detected within a round trip. After
+ * this time the provider had the request, may have worked on it, and may charge it.
+ */
 const raceMs = 5000;
 
 /**

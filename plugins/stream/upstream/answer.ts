@@ -24,12 +24,22 @@ interface AnswerParts {
 
 function truncated(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
-  if (isMalformed(thrown)) return new GatewayError('upstream_invalid_response', 'The provider sent a compressed answer that cannot be unpacked.', { cause: thrown });
+  if (isMalformed(thrown)) {
+    return new GatewayError('upstream_invalid_response', 'The provider sent a compressed answer that cannot be unpacked.', {
+      cause: thrown,
+    });
+  }
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
 
-/** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB, breaks off or does not end in time counts as far as it was read. Never rejects. */
-export async function failure(answer: HttpAnswer, { wire, dialect, target }: Pick<AnswerParts, 'dialect' | 'target'> & Partial<Pick<AnswerParts, 'wire'>>): Promise<GatewayError> {
+/**
+ * The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer
+ * than 64 KiB, breaks off or does not end in time counts as far as it was read. Never rejects.
+ */
+export async function failure(
+  answer: HttpAnswer,
+  { wire, dialect, target }: Pick<AnswerParts, 'dialect' | 'target'> & Partial<Pick<AnswerParts, 'wire'>>,
+): Promise<GatewayError> {
   const text = await readError(answer);
   return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text), asked: wire?.body ?? '' }, target);
 }
@@ -58,7 +68,8 @@ async function readInto(body: Gathered, bytes: Bytes): Promise<void> {
   }
 }
 
-const tooLarge = (limit: number): GatewayError => new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
+const tooLarge = (limit: number): GatewayError =>
+  new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
 
 /** wire: a reader of JSON may pass over a byte order mark (RFC 8259 §8.1), which servers on .NET write; JSON.parse does not. */
 function textOf(bytes: Buffer): string {
@@ -77,7 +88,8 @@ function parsed(text: string): unknown {
 
 /**
  * The source of an answer, in the form that its first bytes show; where they show none, `isStream` decides.
- * wire: local servers send a stream as `text/plain` or `application/json` (ramalama, issue 2837), and others give an error in JSON as `text/event-stream`.
+ * wire: local servers send a stream as `text/plain` or `application/json`
+ * (ramalama, issue 2837), and others give an error in JSON as `text/event-stream`.
  */
 export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: boolean): ChunkSource {
   const bytes = bytesOf(answer);
@@ -103,7 +115,10 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
 
 const beginnings = ['data:', 'event:', 'id:', 'retry:'];
 
-/** Whether these are the first bytes of events (true) or of a JSON object (false); null where they show neither. No JSON begins as an event does, and no event as JSON does. */
+/**
+ * Whether these are the first bytes of events (true) or of a JSON object (false); null
+ * where they show neither. No JSON begins as an event does, and no event as JSON does.
+ */
 function isEvents(first: Buffer | null): boolean | null {
   const text = first?.toString('utf8', 0, 64) ?? '';
   if (text.startsWith('{')) return false;
@@ -128,7 +143,10 @@ function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts
   };
 }
 
-/** Makes the function that takes the bytes of one body that have come. It returns the whole body, and null before that. Call it after `ready`. */
+/**
+ * Makes the function that takes the bytes of one body that have come. It
+ * returns the whole body, and null before that. Call it after `ready`.
+ */
 export function bodyReader(bytes: Bytes, { upstreamBody }: Pick<ServerLimits, 'upstreamBody'>): () => Buffer | null {
   const body = new Gathered();
   const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
@@ -150,8 +168,14 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
 
 /** The value of a whole JSON body. */
 export function jsonBody(bytes: Buffer, { inFlightBytes }: ServerLimits): unknown {
-  // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the heap. One answer of 31 MB of them ended a process with a heap of 512 MB
-  if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) throw new GatewayError('upstream_response_too_large', "The provider's answer has more objects and names than this gateway has memory for.");
+  // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the
+  // heap. One answer of 31 MB of them ended a process with a heap of 512 MB
+  if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) {
+    throw new GatewayError(
+      'upstream_response_too_large',
+      "The provider's answer has more objects and names than this gateway has memory for.",
+    );
+  }
   try {
     return jsonIn(textOf(bytes));
   } catch (cause) {
@@ -167,11 +191,19 @@ function jsonIn(text: string): unknown {
   return parseAnswer(whole.endsWith(done) ? whole.slice(0, -done.length) : text);
 }
 
-/** How long to wait for the token counts of an answer that has ended as a failure. They come at once or never, and the caller waits for the error. */
+/**
+ * How long to wait for the token counts of an answer that has ended as a
+ * failure. They come at once or never, and the caller waits for the error.
+ */
 const countsMs = 1000;
 
 /** False: no bytes have come by that time. @param until `performance.now()` */
-const isReady = async (bytes: Bytes, until: number): Promise<boolean> => await within(Promise.resolve(bytes.ready()).then(() => true), until - performance.now(), false);
+const isReady = async (bytes: Bytes, until: number): Promise<boolean> =>
+  await within(
+    Promise.resolve(bytes.ready()).then(() => true),
+    until - performance.now(),
+    false,
+  );
 
 /** wire: at the end of a text, three events have the whole of it once more (OpenAI: Responses, Streaming events). */
 const repeats = 3;
@@ -201,8 +233,15 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
-  const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
-  /** Characters of the events that gave no chunk. safety: a decoder may hold data that gives no chunk yet, such as a signature or the arguments of a call whose name has not come. */
+  const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = {
+    failed: null,
+    isOver: false,
+    countsUntil: null,
+  };
+  /**
+   * Characters of the events that gave no chunk.
+   * safety: a decoder may hold data that gives no chunk yet, such as a signature or the arguments of a call whose name has not come.
+   */
   let unsaid = 0;
   /** Bytes that were decoded since the source last waited for a turn. */
   let decoded = 0;

@@ -1,4 +1,7 @@
-/** What `gateway doctor` says of the providers: whether each can be reached, and whether its keys are accepted. It asks for the list of models, which costs nothing. */
+/**
+ * What `gateway doctor` says of the providers: whether each can be reached, and
+ * whether its keys are accepted. It asks for the list of models, which costs nothing.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolKey, Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -31,8 +34,25 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
   const examined = await Promise.all(on.map((provider) => examine(provider, dialects.get(provider.dialect) as Dialect)));
   return [
     ...examined.flatMap(({ findings }) => findings),
-    ...(on.length === 0 ? [{ part: 'providers', state: 'warning', text: 'no provider of a vendor is on', fix: 'put a key into the environment or into .env beside the config' } as const] : []),
-    ...(off.length === 0 ? [] : [{ part: 'providers', state: 'note', text: `off: ${off.map(({ id, missing }) => `${id} (${missing} is not set)`).join(', ')}` } as const]),
+    ...(on.length === 0
+      ? [
+          {
+            part: 'providers',
+            state: 'warning',
+            text: 'no provider of a vendor is on',
+            fix: 'put a key into the environment or into .env beside the config',
+          } as const,
+        ]
+      : []),
+    ...(off.length === 0
+      ? []
+      : [
+          {
+            part: 'providers',
+            state: 'note',
+            text: `off: ${off.map(({ id, missing }) => `${id} (${missing} is not set)`).join(', ')}`,
+          } as const,
+        ]),
     ofClock(examined.flatMap(({ skewMs }) => skewMs ?? [])),
   ];
 }
@@ -42,7 +62,12 @@ function ofClock(skews: readonly number[]): Finding {
   const [least] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider sent its time' };
   if (Math.abs(least) <= mostSkewMs) return { part: 'clock', state: 'good', text: 'agrees with the providers' };
-  return { part: 'clock', state: 'fault', text: `${Math.round(Math.abs(least) / 1000)} s ${least > 0 ? 'ahead of' : 'behind'} the providers`, fix: 'set the clock of this machine, for example by NTP' };
+  return {
+    part: 'clock',
+    state: 'fault',
+    text: `${Math.round(Math.abs(least) / 1000)} s ${least > 0 ? 'ahead of' : 'behind'} the providers`,
+    fix: 'set the clock of this machine, for example by NTP',
+  };
 }
 
 interface Reply {
@@ -59,28 +84,72 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   const base = addressOf(provider, dialect);
   if (base === null) return { findings: [{ part, state: 'fault', text: 'has no address', fix: 'give it a base_url' }], skewMs: null };
   const { origin, pathname, host } = new URL(base);
-  const pool = new undici.Pool(origin, { connections: 1, factory: connectionsBy(wayTo(base, provider)), allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
+  const pool = new undici.Pool(origin, {
+    connections: 1,
+    factory: connectionsBy(wayTo(base, provider)),
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   const { path, headers: own } = dialect.probe ?? { path: '/models' };
   const wire = { path, headers: { ...own }, body: '', adjustments: [] };
   const ask = async (headers: Readonly<Record<string, string>>): Promise<Reply> =>
-    await reply({ method: 'GET', path: pathname.replace(/\/$/, '') + path, headers, connectMs, isTaken: false }, { pool, dialect, provider });
+    await reply(
+      { method: 'GET', path: pathname.replace(/\/$/, '') + path, headers, connectMs, isTaken: false },
+      { pool, dialect, provider },
+    );
   try {
     const bare = headersOf(wire, undefined, provider);
     const open = await ask(bare);
     // self-hosted servers have a list of models; some vendors have none
-    if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
-    const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null).map((secret) => ({ secret, number: 1 }));
+    if (open.status === 404 && provider.baseUrl !== null) {
+      return {
+        findings: [
+          {
+            part,
+            state: 'warning',
+            text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`,
+            fix: 'check the path of base_url: most servers want /v1 at its end',
+          },
+        ],
+        skewMs: open.skewMs,
+      };
+    }
+    const keys =
+      provider.keyPool.length > 0
+        ? provider.keyPool
+        : [provider.apiKey].filter((key) => key !== null).map((secret) => ({ secret, number: 1 }));
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
     const isKeyless = keys.length === 0 && dialect.sign === undefined && provider.auth === null;
     const unusable = isKeyless ? unusableFor(open, { part, host }) : null;
     if (unusable !== null) return { findings: [unusable], skewMs: open.skewMs };
-    if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
-    const findingOf = async ({ secret, number }: PoolKey): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey: secret })), { part, host, open, name: keys.length > 1 ? `key ${number}` : 'the key' });
+    if (!isAsked) {
+      return {
+        findings: [
+          {
+            part,
+            state: 'good',
+            text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}`,
+          },
+        ],
+        skewMs: open.skewMs,
+      };
+    }
+    const findingOf = async ({ secret, number }: PoolKey): Promise<Finding> =>
+      ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey: secret })), {
+        part,
+        host,
+        open,
+        name: keys.length > 1 ? `key ${number}` : 'the key',
+      });
     const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0]?.secret ?? null }), bare);
     return { findings: isReplaced ? [ofEntry(open, { part, host })] : await Promise.all(keys.map(findingOf)), skewMs: open.skewMs };
   } catch (thrown) {
     const error = GatewayError.from(thrown);
-    return { findings: [{ part, state: 'fault', text: `${host}: ${error.message}${detailOf(error.cause)}`, fix: fixOf(error.cause) }], skewMs: null };
+    return {
+      findings: [{ part, state: 'fault', text: `${host}: ${error.message}${detailOf(error.cause)}`, fix: fixOf(error.cause) }],
+      skewMs: null,
+    };
   } finally {
     await pool.destroy();
   }
@@ -94,22 +163,38 @@ function detailOf(cause: unknown): string {
 }
 
 /**
- * The finding for a reply that shows that no request is answered there: from a server that fails, or not from the API at all (a page for people
- * at a wrong path, a proxy that wants a sign-in, an http address where https is served). Null for any other reply.
+ * The finding for a reply that shows that no request is answered there: from a server that fails, or not from the API at all (a
+ * page for people at a wrong path, a proxy that wants a sign-in, an http address where https is served). Null for any other reply.
  */
 function unusableFor({ status, odd }: Reply, { part, host }: { part: string; host: string }): Finding | null {
-  if (odd !== null) return { part, state: 'warning', text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`, fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)' };
+  if (odd !== null) {
+    return {
+      part,
+      state: 'warning',
+      text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`,
+      fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)',
+    };
+  }
   if (status < 500) return null;
-  return { part, state: 'warning', text: `${host} answers with ${status}, so the server or a proxy before it fails`, fix: 'look at the status page of the provider, or at the log of the server' };
+  return {
+    part,
+    state: 'warning',
+    text: `${host} answers with ${status}, so the server or a proxy before it fails`,
+    fix: 'look at the status page of the provider, or at the log of the server',
+  };
 }
 
 function ofKey(answered: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
   const { status, error } = answered;
   const unusable = unusableFor(answered, { part, host });
   if (unusable !== null) return unusable;
-  if (error === null && open.error === null) return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
+  if (error === null && open.error === null) {
+    return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
+  }
   if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
-  if (status === 401 || status === 403 || error.code === 'upstream_auth_error') return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
+  if (status === 401 || status === 403 || error.code === 'upstream_auth_error') {
+    return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
+  }
   return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };
 }
 
@@ -118,8 +203,19 @@ function ofEntry(answered: Reply, { part, host }: { part: string; host: string }
   const { status, error } = answered;
   const unusable = unusableFor(answered, { part, host });
   if (unusable !== null) return unusable;
-  if (error !== null && (status === 401 || status === 403)) return { part, state: 'fault', text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`, fix: 'set valid headers, or remove them' };
-  return { part, state: 'good', text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key` };
+  if (error !== null && (status === 401 || status === 403)) {
+    return {
+      part,
+      state: 'fault',
+      text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`,
+      fix: 'set valid headers, or remove them',
+    };
+  }
+  return {
+    part,
+    state: 'good',
+    text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key`,
+  };
 }
 
 /** Judges only an address that the operator has written, because some vendors have pages where others have a list of models. */
@@ -129,16 +225,30 @@ function oddOf({ status, headers }: HttpAnswer, { baseUrl }: Provider): Reply['o
   return status < 300 && /^\s*text\/html\b/i.test(String(headers['content-type'] ?? '')) ? 'web page' : null;
 }
 
-async function reply(request: ConnectionRequest, { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider }): Promise<Reply> {
+async function reply(
+  request: ConnectionRequest,
+  { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider },
+): Promise<Reply> {
   const answer = new HttpAnswer();
-  const late = setTimeout(() => answer.cancel(new GatewayError('upstream_timeout', `The provider did not answer within ${limitMs / 1000} s.`)), limitMs);
+  const late = setTimeout(
+    () => answer.cancel(new GatewayError('upstream_timeout', `The provider did not answer within ${limitMs / 1000} s.`)),
+    limitMs,
+  );
   try {
     pool.dispatch(request, answer);
     await answer.head;
     const { status, headers } = answer;
     const date = Date.parse(String(headers['date'] ?? ''));
     const skewMs = Number.isNaN(date) ? null : Date.now() - date;
-    return { status, skewMs, odd: oddOf(answer, provider), error: status < 300 ? null : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)) };
+    return {
+      status,
+      skewMs,
+      odd: oddOf(answer, provider),
+      error:
+        status < 300
+          ? null
+          : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)),
+    };
   } catch (thrown) {
     throw unreachable(thrown);
   } finally {

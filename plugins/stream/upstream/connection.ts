@@ -16,7 +16,11 @@ interface Fault {
   readonly isStale?: boolean;
 }
 
-/** Bytes. wire: servers put the sources of an answer into its headers, 21 kB of them (langchain-ai/langchainjs, issue 3523); without this limit it is Node's, 16 KiB. */
+/**
+ * Bytes.
+ * wire: servers put the sources of an answer into its headers, 21 kB of them
+ * (langchain-ai/langchainjs, issue 3523); without this limit it is Node's, 16 KiB.
+ */
 const mostHeaders = 65_536;
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -29,7 +33,10 @@ export interface ConnectionRequest extends Dispatcher.DispatchOptions {
   isTaken: boolean;
 }
 
-/** Makes the function that makes the connections of a pool. Each carries one request at a time, and takes its time limit for connecting from that request. */
+/**
+ * Makes the function that makes the connections of a pool. Each carries one
+ * request at a time, and takes its time limit for connecting from that request.
+ */
 export function connectionsBy(way: Way): (origin: URL, options: Client.Options) => Client {
   const connect = connectorOf(way);
   return (origin, options) => createConnection(origin, options, connect);
@@ -38,7 +45,11 @@ export function connectionsBy(way: Way): (origin: URL, options: Client.Options) 
 function createConnection(origin: URL, options: Client.Options, connect: Connect): Client {
   let ms = 0;
   const head = new AnswerHead();
-  const connection = new undici.Client(origin, { ...options, maxHeaderSize: mostHeaders, connect: createConnector(head, connect, () => ms) });
+  const connection = new undici.Client(origin, {
+    ...options,
+    maxHeaderSize: mostHeaders,
+    connect: createConnector(head, connect, () => ms),
+  });
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionRequest>, handler) => {
     ms = request.connectMs ?? ms;
@@ -71,27 +82,45 @@ function createConnector(head: AnswerHead, connect: Connect, ms: () => number): 
   };
 }
 
-/** Whether an error means that a connection which had served an answer before was closed just as it was used again, before the first byte of this answer. */
+/**
+ * Whether an error means that a connection which had served an answer before
+ * was closed just as it was used again, before the first byte of this answer.
+ */
 export function isStaleConnection(thrown: unknown): boolean {
   const { code = '', isStale = false } = thrown as Fault;
   return resets.has(code) && isStale;
 }
 
-/** The caller's error for a failure of the connection. Its message leaves out the address, which is only for the operator; the cause has it. */
+/**
+ * The caller's error for a failure of the connection. Its message leaves out the address, which is only for the operator; the cause has it.
+ */
 export function unreachable(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   const { name, message, code = '' } = thrown as Fault;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
+  }
   // undici's error of a closed connection, which it closes because of this answer
-  if (message === 'bad upgrade') return new GatewayError('upstream_invalid_response', 'The provider changed to another protocol, which it was not asked to (HTTP status 101).', { cause: thrown });
+  if (message === 'bad upgrade') {
+    return new GatewayError(
+      'upstream_invalid_response',
+      'The provider changed to another protocol, which it was not asked to (HTTP status 101).',
+      { cause: thrown },
+    );
+  }
   // undici's errors of parsing have no code
-  if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
+  if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
+  }
   return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${reasonOf(code).why}.`, { cause: thrown });
 }
 
 /** What an operator does about a connection that failed with this error. */
-export const fixOf = (thrown: unknown): string => reasonOf((thrown as Fault | undefined)?.code ?? '').fix ?? 'check base_url, the proxy and the firewall on the way';
+export const fixOf = (thrown: unknown): string =>
+  reasonOf((thrown as Fault | undefined)?.code ?? '').fix ?? 'check base_url, the proxy and the firewall on the way';
 
 interface Reason {
   readonly why: string;
@@ -99,7 +128,12 @@ interface Reason {
 }
 
 function reasonOf(code: string): Reason {
-  if (isUntrusted(code)) return { why: 'its certificate is not trusted', fix: 'give the provider the certificate of its authority, for example ca: ${file:./ca.pem}' };
+  if (isUntrusted(code)) {
+    return {
+      why: 'its certificate is not trusted',
+      fix: 'give the provider the certificate of its authority, for example ca: ${file:./ca.pem}',
+    };
+  }
   return reasons[code] ?? { why: resets.has(code) ? 'it closed the connection' : 'the connection failed' };
 }
 
@@ -111,8 +145,17 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENETUNREACH: { why: 'there is no route to its network' },
   EMFILE: { why: 'the gateway has no free file descriptor (ulimit -n)' },
   PROXY: { why: 'the proxy on the way to it failed' },
-  ERR_SSL_WRONG_VERSION_NUMBER: { why: 'it does not speak TLS, which https needs', fix: 'write http:// in base_url, or the port that speaks TLS' },
-  CERT_HAS_EXPIRED: { why: 'its certificate has expired', fix: 'renew the certificate of the provider; if it is new, set the clock of this machine' },
-  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet by the clock of this machine', fix: 'set the clock of this machine, for example by NTP' },
+  ERR_SSL_WRONG_VERSION_NUMBER: {
+    why: 'it does not speak TLS, which https needs',
+    fix: 'write http:// in base_url, or the port that speaks TLS',
+  },
+  CERT_HAS_EXPIRED: {
+    why: 'its certificate has expired',
+    fix: 'renew the certificate of the provider; if it is new, set the clock of this machine',
+  },
+  CERT_NOT_YET_VALID: {
+    why: 'its certificate is not valid yet by the clock of this machine',
+    fix: 'set the clock of this machine, for example by NTP',
+  },
   ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name', fix: 'write a name in base_url that the certificate is for' },
 };

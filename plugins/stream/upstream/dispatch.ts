@@ -1,4 +1,7 @@
-/** One call of a provider: the request with its address, its credentials and its signature goes out, and an answer with a good status comes back. */
+/**
+ * One call of a provider: the request with its address, its credentials
+ * and its signature goes out, and an answer with a good status comes back.
+ */
 import type { Pool } from 'undici';
 import type { Attempt } from '../../../core/pipeline/context.ts';
 import type { Dialect, SignedRequest, Target, WireRequest } from '../../../core/wire/dialect.ts';
@@ -44,14 +47,21 @@ export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<
   const answer = await send(sent, upstream, attempt);
   const { status, requestId } = answer;
   if (requestId !== null) attempt.learnsId(sanitise(requestId, target.provider));
-  if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
+  if (status >= 300 && status < 400) {
+    throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', {
+      upstreamStatus: status,
+    });
+  }
   if (status >= 400) throw await failure(answer, { wire, dialect, target });
   return answer;
 }
 
 /** Adds a signature over the whole request to its headers. */
 async function signed(request: Sent, vendor: Dialect, { target, upstream, clock }: AttemptParts): Promise<Sent> {
-  const signature = await vendor.sign?.({ url: new URL(upstream.origin + request.path), headers: request.headers, body: request.body, at: new Date(clock()) }, target.provider);
+  const signature = await vendor.sign?.(
+    { url: new URL(upstream.origin + request.path), headers: request.headers, body: request.body, at: new Date(clock()) },
+    target.provider,
+  );
   return { ...request, headers: { ...request.headers, ...signature } };
 }
 
@@ -61,7 +71,8 @@ async function send({ path, headers, body }: Sent, { pool, warnBusy }: Upstream,
     // the signature may have taken a long time
     cancellation.throwIfCancelled();
     const answer = new HttpAnswer();
-    // the core cancels each attempt that fails, whichever part throws, so this closes the connection of every answer that is not read to its end
+    // the core cancels each attempt that fails, whichever part throws, so
+    // this closes the connection of every answer that is not read to its end
     cancellation.onCancel(() => answer.cancel(cancellation.reason));
     pool.dispatch(request, answer);
     if (!request.isTaken) warnBusy();

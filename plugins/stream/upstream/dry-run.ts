@@ -1,4 +1,7 @@
-/** Finds the candidates of a dry run whose wire format cannot express the request. A real request finds that out at each attempt, before anything is sent. */
+/**
+ * Finds the candidates of a dry run whose wire format cannot express the request.
+ * A real request finds that out at each attempt, before anything is sent.
+ */
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -6,8 +9,15 @@ import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
 import { Images } from './images/images.ts';
 
-/** The candidates as a real request would ask them. A candidate whose format cannot express the request is dropped. It comes before the candidates that were dropped already, because a real request would return its error. */
-export function expressible(candidates: readonly Candidate[], context: Normalised, dialects: ReadonlyMap<string, Dialect>): readonly Candidate[] {
+/**
+ * The candidates as a real request would ask them. A candidate whose format cannot express the request is dropped.
+ * It comes before the candidates that were dropped already, because a real request would return its error.
+ */
+export function expressible(
+  candidates: readonly Candidate[],
+  context: Normalised,
+  dialects: ReadonlyMap<string, Dialect>,
+): readonly Candidate[] {
   const tried = candidates.map((candidate) => {
     const error = candidate.dropped === null ? refusalOf(candidate, context, dialects) : null;
     return error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error });
@@ -17,7 +27,11 @@ export function expressible(candidates: readonly Candidate[], context: Normalise
   return [...standing, ...refused, ...candidates.filter(({ dropped }) => dropped !== null)];
 }
 
-function refusalOf({ provider, model, mapping, reasoning, answeredBy }: Candidate, context: Normalised, dialects: ReadonlyMap<string, Dialect>): GatewayError | null {
+function refusalOf(
+  { provider, model, mapping, reasoning, answeredBy }: Candidate,
+  context: Normalised,
+  dialects: ReadonlyMap<string, Dialect>,
+): GatewayError | null {
   const { request } = context;
   const dialect = dialects.get(mapping.dialect ?? provider.dialect);
   if (dialect === undefined || answeredBy !== null || request.ask !== undefined) return null;

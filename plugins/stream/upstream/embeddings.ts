@@ -22,9 +22,13 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   const { dialect, target } = parts;
   const request = context.request as ChatRequest & { readonly ask: EmbeddingAsk };
   const embedder = dialect.embedder?.(target);
-  if (embedder === undefined) throw new GatewayError('unsupported_value', `The format of this provider (${dialect.name}) has no embeddings.`, { param: 'model' });
+  if (embedder === undefined) {
+    throw new GatewayError('unsupported_value', `The format of this provider (${dialect.name}) has no embeddings.`, { param: 'model' });
+  }
   const { inputs } = request.ask;
-  const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) => embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target));
+  const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) =>
+    embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target),
+  );
   const answered: Part[] = [];
   let underWay = 0;
   const found = await inTurns(calls, async (wire) => {
@@ -43,14 +47,24 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
     }
   });
   const vectors = found.flatMap((part) => part.vectors);
-  if (vectors.length !== inputs.length) throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
+  if (vectors.length !== inputs.length) {
+    throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
+  }
   return { ...sourceOf(chunksOf(vectors, tokensOf(found))), adjustments: calls[0]?.adjustments ?? [] };
 }
 
 /** The provider's counts; null: it sent none. */
-const tokensOf = (parts: readonly Part[]): number | null => parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0);
+const tokensOf = (parts: readonly Part[]): number | null =>
+  parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0);
 
-const usageOf = (input: number | null): Usage => ({ input, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null });
+const usageOf = (input: number | null): Usage => ({
+  input,
+  cacheRead: null,
+  cacheWrite: null,
+  cacheWrite1h: null,
+  answer: 0,
+  reasoning: null,
+});
 
 function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
   return [

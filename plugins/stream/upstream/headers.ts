@@ -7,7 +7,10 @@ import { version } from '../../../core/version.ts';
 
 const always = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity' };
 
-/** The dialect's own headers with the credentials and then the headers of the provider's entry over them. `vendor` is the dialect of the provider. */
+/**
+ * The dialect's own headers with the credentials and then the headers of
+ * the provider's entry over them. `vendor` is the dialect of the provider.
+ */
 export function headersOf(wire: WireRequest, vendor: Dialect | undefined, provider: Provider): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { ...always, ...wire.headers, ...vendor?.authorise?.(provider) };
   for (const [header, value] of Object.entries(provider.headers)) {
@@ -16,16 +19,26 @@ export function headersOf(wire: WireRequest, vendor: Dialect | undefined, provid
   return headers;
 }
 
-/** True if a dialect merged the entry's value into a list of its own, such as beta flags: each item of the value is an item of the list. That list must not be replaced. */
+/**
+ * True if a dialect merged the entry's value into a list of its own, such as beta
+ * flags: each item of the value is an item of the list. That list must not be replaced.
+ */
 function isWithin(value: string, list: string): boolean {
   const merged = new Set(itemsOf(list));
   const items = itemsOf(value);
   return items.length > 0 && items.every((item) => merged.has(item));
 }
 
-const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
+const itemsOf = (list: string): string[] =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 
-/** What the log keeps of a request: without what `authorise` and `sign` add, and without the values of the entry's headers, which may be secret. */
+/**
+ * What the log keeps of a request: without what `authorise` and `sign`
+ * add, and without the values of the entry's headers, which may be secret.
+ */
 export class SentToProvider implements SentRequest {
   readonly method = 'POST';
   readonly url: string;

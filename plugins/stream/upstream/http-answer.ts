@@ -1,6 +1,7 @@
 /**
  * The HTTP answer of a provider, as undici gives it part by part.
- * cost: `pool.request` makes a Readable, an AsyncResource and their listeners for each answer, which is a sixth of the CPU of a plain request.
+ * cost: `pool.request` makes a Readable, an AsyncResource and their
+ * listeners for each answer, which is a sixth of the CPU of a plain request.
  */
 import type { Dispatcher } from 'undici';
 
@@ -14,7 +15,9 @@ export interface Bytes {
   peek(): Buffer | null;
   /** Drops the first bytes of those that `peek` gives. */
   skip(count: number): void;
-  /** All bytes that have come since the last call, or null at the end. Throws the error that broke the answer, after the bytes before it. */
+  /**
+   * All bytes that have come since the last call, or null at the end. Throws the error that broke the answer, after the bytes before it.
+   */
   take(): Buffer | null;
   /** Closes the connection, unless the answer has ended. The bytes that nobody took are dropped. */
   cancel(reason?: unknown): void;
@@ -29,7 +32,10 @@ const mostWaiting = 65_536;
 
 const releaseMs = 1000;
 
-/** wire: OpenAI and most vendors send the first, Anthropic the second, AWS the third and Azure the fourth. What stands behind Cloudflare has at least the last. */
+/**
+ * wire: OpenAI and most vendors send the first, Anthropic the second, AWS the
+ * third and Azure the fourth. What stands behind Cloudflare has at least the last.
+ */
 const idHeaders = ['x-request-id', 'request-id', 'x-amzn-requestid', 'apim-request-id', 'cf-ray'];
 /** Characters. */
 const longestId = 128;

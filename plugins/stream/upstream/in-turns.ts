@@ -1,6 +1,8 @@
 const mostAtOneTime = 8;
 
-/** The results of the work for each item, in their order. A few items are worked on at one time; after the first failure no more are begun. */
+/**
+ * The results of the work for each item, in their order. A few items are worked on at one time; after the first failure no more are begun.
+ */
 export async function inTurns<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
   const values: Value[] = [];
   let next = 0;

@@ -1,8 +1,8 @@
 /**
  * Opens an attempt over HTTP: encodes the request in the provider's dialect, sends it on the provider's pool of connections, and
- * returns the answer as chunks. It acts at `open`, after all other plugins, and at `route` of a dry run. It speaks HTTP/1.1; a connection carries one request
- * at a time and stays open. It follows no redirect and has its own time limit for connecting. It sends a request again only where
- * a connection that was used before is closed before the first byte of the answer.
+ * returns the answer as chunks. It acts at `open`, after all other plugins, and at `route` of a dry run. It speaks HTTP/1.1; a
+ * connection carries one request at a time and stays open. It follows no redirect and has its own time limit for connecting. It
+ * sends a request again only where a connection that was used before is closed before the first byte of the answer.
  */
 import { addressOf } from '../../../core/wire/address.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
@@ -30,44 +30,58 @@ import * as undici from '../../../core/wire/egress/undici.ts';
 
 const busyWarningMs = 60_000;
 
-/** @param reach tests can reach servers of this machine. safety: a config names a plugin by its default export, which reaches the public internet only */
-export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
-  name: 'stream/upstream',
-  summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
-  checkup: async (parts) => await (await import('./checkup.ts')).checkProviders(parts),
-  apply(gateway) {
-    const { hooks, dialects, clock, logger, metrics, state } = gateway;
-    const upstreams = new Map<string, Upstream>();
-    const admit = createIdentities(gateway);
-    const images = new Images(reach, state('images', noImages));
-    metrics.add(() => images.metrics());
-    const upstreamOf = (provider: Provider): Upstream => {
-      const open = upstreams.get(provider.id) ?? createUpstream(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
-      upstreams.set(provider.id, open);
-      return open;
-    };
-    // cost: only a dry run is encoded here; a real request is encoded when it is sent
-    hooks.route.tap({ stage: LATE }, (candidates, context) => (context.isDryRun ? expressible(candidates, context, dialects) : candidates));
-    hooks.open.tapPromise({ stage: LATE }, async (context) => {
-      const { attempt } = context;
-      const { provider: entry, mapping, model } = attempt.candidate;
-      const dialect = dialects.get(mapping.dialect ?? entry.dialect);
-      if (dialect === undefined) return undefined;
-      const provider = entry.auth === null ? entry : await admit(entry);
-      const target: Target = { provider, model, mapping, reasoning: attempt.reasoning, form: context.request.form };
-      const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
-      return await by(context, { attempt, dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock, images });
-    });
-    hooks.settle.tap((record, context) => {
-      images.end(context);
-      return record;
-    });
-    return async () => {
-      await Promise.all(Array.from(upstreams.values(), ({ pool }) => pool.destroy()));
-    };
-  },
-});
+/**
+ * @param reach tests can reach servers of this machine.
+ * safety: a config names a plugin by its default export, which reaches the public internet only
+ */
+export const upstreamBy = (reach: Reach): AnyPlugin =>
+  definePlugin({
+    name: 'stream/upstream',
+    summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
+    schema: { type: 'object', additionalProperties: false, properties: {} },
+    checkup: async (parts) => await (await import('./checkup.ts')).checkProviders(parts),
+    apply(gateway) {
+      const { hooks, dialects, clock, logger, metrics, state } = gateway;
+      const upstreams = new Map<string, Upstream>();
+      const admit = createIdentities(gateway);
+      const images = new Images(reach, state('images', noImages));
+      metrics.add(() => images.metrics());
+      const upstreamOf = (provider: Provider): Upstream => {
+        const open = upstreams.get(provider.id) ?? createUpstream(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
+        upstreams.set(provider.id, open);
+        return open;
+      };
+      // cost: only a dry run is encoded here; a real request is encoded when it is sent
+      hooks.route.tap({ stage: LATE }, (candidates, context) =>
+        context.isDryRun ? expressible(candidates, context, dialects) : candidates,
+      );
+      hooks.open.tapPromise({ stage: LATE }, async (context) => {
+        const { attempt } = context;
+        const { provider: entry, mapping, model } = attempt.candidate;
+        const dialect = dialects.get(mapping.dialect ?? entry.dialect);
+        if (dialect === undefined) return undefined;
+        const provider = entry.auth === null ? entry : await admit(entry);
+        const target: Target = { provider, model, mapping, reasoning: attempt.reasoning, form: context.request.form };
+        const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
+        return await by(context, {
+          attempt,
+          dialect,
+          vendor: dialects.get(provider.dialect),
+          target,
+          upstream: upstreamOf(provider),
+          clock,
+          images,
+        });
+      });
+      hooks.settle.tap((record, context) => {
+        images.end(context);
+        return record;
+      });
+      return async () => {
+        await Promise.all(Array.from(upstreams.values(), ({ pool }) => pool.destroy()));
+      };
+    },
+  });
 
 export default upstreamBy(publicInternet);
 
@@ -84,11 +98,21 @@ function createUpstream(provider: Provider, { baseUrl, logger }: { baseUrl: stri
   const warnBusy = (): void => {
     if (performance.now() < quietUntil) return;
     quietUntil = performance.now() + busyWarningMs;
-    logger.warn('all connections to a provider are busy and requests wait for one; raise "connections" of its entry', { provider: id, connections });
+    logger.warn('all connections to a provider are busy and requests wait for one; raise "connections" of its entry', {
+      provider: id,
+      connections,
+    });
   };
   // the core has all time limits except the one for connecting; undici's own limits would end a long reasoning phase after five minutes.
   // with `allowH2`, requests to a provider that does not accept connections would wait one after the other
-  const pool = new undici.Pool(origin, { connections, factory: connectionsBy(wayTo(baseUrl, provider)), allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  const pool = new undici.Pool(origin, {
+    connections,
+    factory: connectionsBy(wayTo(baseUrl, provider)),
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 30_000,
+  });
   return { pool, warnBusy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
@@ -100,6 +124,7 @@ async function ask(context: Streaming, parts: AttemptParts & { readonly images: 
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   // wire: capitals mean nothing in a media type (RFC 9110 §8.3.1)
   const type = String(answer.headers['content-type'] ?? '').toLowerCase();
-  const isStream = type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'));
+  const isStream =
+    type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'));
   return answerSource(answer, answerParts, isStream);
 }

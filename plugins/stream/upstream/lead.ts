@@ -7,7 +7,8 @@ const byteOrderMark = Buffer.from('\uFEFF');
 
 /**
  * Bytes before an answer that say nothing about its form: blanks, blank lines and lines of comments.
- * wire: servers keep the line open with them while the model thinks, also before one JSON body (DeepSeek: Rate limit; OpenRouter: Streaming, comments).
+ * wire: servers keep the line open with them while the model thinks, also
+ * before one JSON body (DeepSeek: Rate limit; OpenRouter: Streaming, comments).
  */
 export class Lead {
   /** The number of bytes so far. */

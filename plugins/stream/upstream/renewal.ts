@@ -9,11 +9,17 @@ import { within } from '../../../core/cancellation.ts';
 interface RenewalParts {
   fetch(): Promise<Credentials>;
   clock(): number;
-  /** Called with the failure when there are no new credentials, and with null when there are some again. Further failures in a row are not reported. */
+  /**
+   * Called with the failure when there are no new credentials, and with null
+   * when there are some again. Further failures in a row are not reported.
+   */
   changed(fault: Error | null): void;
 }
 
-/** wire: the clouds give out the same token again until about five minutes before it expires, so an earlier renewal would change nothing (Google Cloud: VM metadata, access tokens; MSAL: token cache; AWS: EC2 instance metadata). */
+/**
+ * wire: the clouds give out the same token again until about five minutes before it expires, so an earlier renewal
+ * would change nothing (Google Cloud: VM metadata, access tokens; MSAL: token cache; AWS: EC2 instance metadata).
+ */
 const leadMs = 270_000;
 const leastPauseMs = 1000;
 /** How long after a failure nothing asks again. */

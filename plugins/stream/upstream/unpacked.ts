@@ -16,7 +16,8 @@ const decompressors: ReadonlyMap<string, () => Duplex> = new Map<string, () => D
 
 /**
  * Names that change nothing in the bytes.
- * wire: `none` keeps compression by a framework off (vercel/ai, pull request 17007), `utf-8` is a mistake for a charset (locustio/locust, issue 1233).
+ * wire: `none` keeps compression by a framework off (vercel/ai, pull request
+ * 17007), `utf-8` is a mistake for a charset (locustio/locust, issue 1233).
  */
 const plain: readonly string[] = ['', 'identity', 'none', 'utf-8'];
 
@@ -27,10 +28,19 @@ const mostCodings = 3;
 export function bytesOf(answer: HttpAnswer): Bytes {
   const header = answer.headers['content-encoding'];
   if (header === undefined) return answer;
-  const codings = String(header).toLowerCase().split(',').map((coding) => coding.trim()).filter((coding) => !plain.includes(coding));
+  const codings = String(header)
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => !plain.includes(coding));
   if (codings.length === 0) return answer;
   const unpackers = codings.toReversed().map((coding) => decompressors.get(coding));
-  if (unpackers.length > mostCodings || unpackers.includes(undefined)) throw new GatewayError('upstream_invalid_response', `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`);
+  if (unpackers.length > mostCodings || unpackers.includes(undefined)) {
+    throw new GatewayError(
+      'upstream_invalid_response',
+      `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`,
+    );
+  }
   // the reader of the last stream gets the error of any of them
   const stream = pipeline([streamOf(answer), ...unpackers.map((unpack) => (unpack as () => Duplex)())], () => {});
   return new UnpackedBytes(answer, stream as Duplex);

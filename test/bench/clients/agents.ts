@@ -20,22 +20,39 @@ const task = 'Make the colour blue in notes.txt.';
 
 /** The calls that change the file, with the tools of each client. The first list whose tools the client has is used. */
 const edits = (file: string): readonly (readonly Call[])[] => [
-  [{ name: 'Read', input: { file_path: file } }, { name: 'Edit', input: { file_path: file, old_string: 'colour: red', new_string: 'colour: blue' } }],
-  [{ name: 'exec_command', input: { cmd: 'cat notes.txt' } }, { name: 'apply_patch', input: { input: '*** Begin Patch\n*** Update File: notes.txt\n@@\n-colour: red\n+colour: blue\n size: large\n*** End Patch\n' } }],
-  [{ name: 'exec_command', input: { cmd: 'cat notes.txt' } }, { name: 'exec_command', input: { cmd: "sed -i 's/colour: red/colour: blue/' notes.txt" } }],
+  [
+    { name: 'Read', input: { file_path: file } },
+    { name: 'Edit', input: { file_path: file, old_string: 'colour: red', new_string: 'colour: blue' } },
+  ],
+  [
+    { name: 'exec_command', input: { cmd: 'cat notes.txt' } },
+    {
+      name: 'apply_patch',
+      input: { input: '*** Begin Patch\n*** Update File: notes.txt\n@@\n-colour: red\n+colour: blue\n size: large\n*** End Patch\n' },
+    },
+  ],
+  [
+    { name: 'exec_command', input: { cmd: 'cat notes.txt' } },
+    { name: 'exec_command', input: { cmd: "sed -i 's/colour: red/colour: blue/' notes.txt" } },
+  ],
 ];
 
 /** The folder of the session. It is made before the session, because Claude Code names files by their whole path. */
 export const workspace = (): string => mkdtempSync(join(tmpdir(), 'gateway-client-'));
 
 /** Reads the file, edits it, and reports that it is done. A question without tools, such as one for a title, is answered at once. */
-export const editing = (folder: string): Script => ({ tools, results }) => {
-  const calls = edits(join(folder, 'work', 'notes.txt')).find((list) => list.every(({ name }) => tools.includes(name))) ?? [];
-  return calls[results.length] ?? null;
-};
+export const editing =
+  (folder: string): Script =>
+  ({ tools, results }) => {
+    const calls = edits(join(folder, 'work', 'notes.txt')).find((list) => list.every(({ name }) => tools.includes(name))) ?? [];
+    return calls[results.length] ?? null;
+  };
 
 /** The fault; null: the file has the right text. */
-async function worked(folder: string, start: (work: string, home: string) => Promise<Ran>): Promise<{ fault: string | null; seconds: number }> {
+async function worked(
+  folder: string,
+  start: (work: string, home: string) => Promise<Ran>,
+): Promise<{ fault: string | null; seconds: number }> {
   const [work, home] = [join(folder, 'work'), join(folder, 'home')];
   for (const path of [work, home]) mkdirSync(path);
   const file = join(work, 'notes.txt');
@@ -52,7 +69,15 @@ export const runClaudeCode = (folder: string, { command, url, key, model }: Sess
   worked(folder, (work, home) =>
     run([command, '-p', task, '--allowedTools', 'Read,Edit', '--output-format', 'json'], {
       cwd: work,
-      env: { HOME: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
+      env: {
+        HOME: home,
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_AUTH_TOKEN: key,
+        ANTHROPIC_MODEL: model,
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+      },
     }),
   );
 

@@ -5,7 +5,16 @@ import type { Asked, Step } from '../../_kit/upstream.ts';
 import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../_kit/upstream.ts';
 
-const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [{ type: 'text', text: 'Sunny.' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 10, output_tokens: 5 } };
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude',
+  content: [{ type: 'text', text: 'Sunny.' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 5 },
+};
 const events = [
   { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -14,11 +23,23 @@ const events = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
   { type: 'message_stop' },
 ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-const converse = { output: { message: { role: 'assistant', content: [{ text: 'Sunny.' }] } }, stopReason: 'end_turn', usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }, metrics: { latencyMs: 5 } };
-const vectors = (input: unknown): object => ({ object: 'list', model: 'text-embedding-3-small', data: [input].flat().map((_, index) => ({ object: 'embedding', index, embedding: [0.1, 0.2] })), usage: { prompt_tokens: 3, total_tokens: 3 } });
+const converse = {
+  output: { message: { role: 'assistant', content: [{ text: 'Sunny.' }] } },
+  stopReason: 'end_turn',
+  usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 },
+  metrics: { latencyMs: 5 },
+};
+const vectors = (input: unknown): object => ({
+  object: 'list',
+  model: 'text-embedding-3-small',
+  data: [input].flat().map((_, index) => ({ object: 'embedding', index, embedding: [0.1, 0.2] })),
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+});
 
 function stepFor({ url, json }: Asked): Step {
-  if (url.startsWith('/v1/broken')) return answers({ error: { message: 'out of order', type: 'server_error', code: null } }, { status: 500 });
+  if (url.startsWith('/v1/broken')) {
+    return answers({ error: { message: 'out of order', type: 'server_error', code: null } }, { status: 500 });
+  }
   if (url.includes('/messages')) return json['stream'] === true ? streams(events) : answers(message);
   if (url.includes('/converse')) return answers(converse);
   if (url.includes('/embeddings')) return answers(vectors(json['input']));
@@ -57,21 +78,35 @@ function isEmpty(value: unknown): boolean {
 
 function formOf(body: Fields): Fields {
   const entries = Object.entries(body).filter(([name, value]) => value !== null && silent[name]?.(value) !== true);
-  return Object.fromEntries(entries.map(([name, value]) => [newNames[name] ?? name, sorted(withoutWays(value))] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [newNames[name] ?? name, sorted(withoutWays(value))] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
-/** A list of one text means the same as the text, `developer` the same as `system`; a tool without a type is `custom`, and empty definitions have no effect. */
+/**
+ * A list of one text means the same as the text, `developer` the same as `system`;
+ * a tool without a type is `custom`, and empty definitions have no effect.
+ */
 function withoutWays(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutWays);
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value as Fields).filter(([name, inner]) => inner !== null && inner !== undefined && !(name === 'type' && inner === 'custom') && !(name === '$defs' && isEmpty(inner)));
-  return Object.fromEntries(fields.map(([name, inner]) => [name, name === 'content' ? textOf(inner) : name === 'role' && inner === 'developer' ? 'system' : withoutWays(inner)]));
+  const fields = Object.entries(value as Fields).filter(
+    ([name, inner]) =>
+      inner !== null && inner !== undefined && !(name === 'type' && inner === 'custom') && !(name === '$defs' && isEmpty(inner)),
+  );
+  return Object.fromEntries(
+    fields.map(([name, inner]) => [
+      name,
+      name === 'content' ? textOf(inner) : name === 'role' && inner === 'developer' ? 'system' : withoutWays(inner),
+    ]),
+  );
 }
 
 function textOf(content: unknown): unknown {
   const parts: unknown[] = Array.isArray(content) ? content : [];
   const [only] = parts as Fields[];
-  const isText = parts.length === 1 && typeof only?.['text'] === 'string' && Object.keys(only).every((name) => name === 'type' || name === 'text');
+  const isText =
+    parts.length === 1 && typeof only?.['text'] === 'string' && Object.keys(only).every((name) => name === 'type' || name === 'text');
   return isText ? only['text'] : withoutWays(content);
 }
 
@@ -79,7 +114,11 @@ function textOf(content: unknown): unknown {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, inner]) => [name, sorted(inner)] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 /** The differences between two lists of calls, in words; null: none. */
@@ -93,7 +132,9 @@ export function difference(theirs: readonly Call[], ours: readonly Call[]): stri
 function fieldsThatDiffer(theirs: Fields, ours: Fields): string[] {
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])];
   const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 200));
-  return names.filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(ours[name])).map((name) => `${name}: ${shown(ours[name])}, not ${shown(theirs[name])}`);
+  return names
+    .filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(ours[name]))
+    .map((name) => `${name}: ${shown(ours[name])}, not ${shown(theirs[name])}`);
 }
 
 export async function freePort(): Promise<number> {

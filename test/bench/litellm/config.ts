@@ -41,24 +41,67 @@ export interface Request {
 
 const user = { role: 'user', content: 'What is the weather in Rome?' };
 const system = { role: 'system', content: 'You are brief.' };
-const weather = { type: 'function', function: { name: 'weather', description: 'The weather of a city.', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
-const picture = { role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' } }] };
-const schema = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema: { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'], additionalProperties: false } } };
+const weather = {
+  type: 'function',
+  function: {
+    name: 'weather',
+    description: 'The weather of a city.',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+};
+const picture = {
+  role: 'user',
+  content: [
+    { type: 'text', text: 'What is this?' },
+    {
+      type: 'image_url',
+      image_url: {
+        url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      },
+    },
+  ],
+};
+const schema = {
+  type: 'json_schema',
+  json_schema: {
+    name: 'weather',
+    strict: true,
+    schema: { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'], additionalProperties: false },
+  },
+};
 
 const chat = (model: string, more: object = {}): Request => ({ path: '/v1/chat/completions', body: { model, messages: [user], ...more } });
 
-// Mistral accepts only ids of nine characters, and Claude 4.5 either temperature or top_p: the gateway adapts requests to that, LiteLLM does not
-const called = { role: 'assistant', content: null, tool_calls: [{ id: 'callRome1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] };
+// Mistral accepts only ids of nine characters, and Claude 4.5 either
+// temperature or top_p: the gateway adapts requests to that, LiteLLM does not
+const called = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'callRome1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }],
+};
 const result = { role: 'tool', tool_call_id: 'callRome1', content: 'Sunny.' };
 const sampled = { messages: [system, user], temperature: 0.2, max_tokens: 100, stop: ['END'] };
 const inTools = { messages: [user, called, result], tools: [weather], max_tokens: 100 };
 
-const compatible = ['gpt-4o', 'on-azure', 'our-vllm', 'our-server', 'llama', 'mistral-small', 'deepseek', 'routed', 'hosted', 'on-fireworks'];
+const compatible = [
+  'gpt-4o',
+  'on-azure',
+  'our-vllm',
+  'our-server',
+  'llama',
+  'mistral-small',
+  'deepseek',
+  'routed',
+  'hosted',
+  'on-fireworks',
+];
 
 export const requests: readonly Request[] = [
   ...[...compatible, 'claude', 'on-bedrock'].map((model) => chat(model, sampled)),
   ...[...compatible, 'claude', 'on-bedrock'].map((model) => chat(model, inTools)),
-  ...['gpt-4o', 'on-azure', 'our-vllm', 'our-server', 'llama', 'routed', 'claude'].map((model) => chat(model, { stream: true, max_tokens: 50 })),
+  ...['gpt-4o', 'on-azure', 'our-vllm', 'our-server', 'llama', 'routed', 'claude'].map((model) =>
+    chat(model, { stream: true, max_tokens: 50 }),
+  ),
   ...['gpt-4o', 'on-azure', 'our-server', 'claude', 'on-bedrock'].map((model) => chat(model, { messages: [picture], max_tokens: 50 })),
   ...['gpt-4o', 'on-azure'].map((model) => chat(model, { response_format: schema, seed: 7 })),
   chat('gpt-4o', { response_format: { type: 'json_object' }, presence_penalty: 0.5, frequency_penalty: 0.5, n: 2 }),

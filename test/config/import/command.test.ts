@@ -31,15 +31,17 @@ describe('gateway import', () => {
     const file = join(folderOf({ 'config.yaml': yaml }), 'config.yaml');
     const { printed, said } = run(['litellm', file]);
     expect(printed).toContain('groq: { api_key: "${GROQ_API_KEY}" }');
-    expect(said).toBe([
-      '1 model at 1 provider.',
-      'Set these variables:',
-      `  GROQ_API_KEY: its value is in line 3 of ${file}`,
-      'What was not imported, or is different here:',
-      '  log/journal: LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard',
-      '  line 3: model_list[].litellm_params.seed: the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`',
-      '',
-    ].join('\n'));
+    expect(said).toBe(
+      [
+        '1 model at 1 provider.',
+        'Set these variables:',
+        `  GROQ_API_KEY: its value is in line 3 of ${file}`,
+        'What was not imported, or is different here:',
+        '  log/journal: LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard',
+        '  line 3: model_list[].litellm_params.seed: the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`',
+        '',
+      ].join('\n'),
+    );
     expect(printed + said).not.toContain('SECRET');
   });
 
@@ -48,7 +50,10 @@ describe('gateway import', () => {
     expect(run(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'))).toMatchObject({ printed: '' });
     expect(readFileSync(join(folder, 'new.yaml'), 'utf8')).toContain('id: chat');
     const fault = faultOf(['litellm', join(folder, 'config.yaml')], join(folder, 'there.yaml'));
-    expect([fault.code, fault.message]).toEqual([1, `${join(folder, 'there.yaml')} exists already, and is not changed. Name another file with --out.`]);
+    expect([fault.code, fault.message]).toEqual([
+      1,
+      `${join(folder, 'there.yaml')} exists already, and is not changed. Name another file with --out.`,
+    ]);
     expect(readFileSync(join(folder, 'there.yaml'), 'utf8')).toBe('mine');
   });
 
@@ -64,11 +69,23 @@ describe('gateway import', () => {
   });
 
   test.each([
-    ['model_list:\n  - model_name: *\n', 'config.yaml:2 is not valid YAML: a value that begins with * or another special character needs quotes'],
+    [
+      'model_list:\n  - model_name: *\n',
+      'config.yaml:2 is not valid YAML: a value that begins with * or another special character needs quotes',
+    ],
     ['a: b: c SECRET', 'config.yaml:1 is not valid YAML: block as implicit key'],
-    ['model_list:\n  - model_name: chat\n    litellm_params: { model: groq/llama, api_key: *SECRET }\n', 'config.yaml:3 is not valid YAML: a value that begins with * or another special character needs quotes'],
-    ['model_list: &all\n  - model_name: chat\n    litellm_params: &one { model: groq/llama, more: { of: [*one] } }\n  - *all\n', 'config.yaml:3 is not a config: the alias *one stands inside the value that &one names, so that value has no end. Write out what is meant'],
-    ['a: &a\n  <<: *a\n', 'config.yaml:2 is not a config: the alias *a stands inside the value that &a names, so that value has no end. Write out what is meant'],
+    [
+      'model_list:\n  - model_name: chat\n    litellm_params: { model: groq/llama, api_key: *SECRET }\n',
+      'config.yaml:3 is not valid YAML: a value that begins with * or another special character needs quotes',
+    ],
+    [
+      'model_list: &all\n  - model_name: chat\n    litellm_params: &one { model: groq/llama, more: { of: [*one] } }\n  - *all\n',
+      'config.yaml:3 is not a config: the alias *one stands inside the value that &one names, so that value has no end. Write out what is meant',
+    ],
+    [
+      'a: &a\n  <<: *a\n',
+      'config.yaml:2 is not a config: the alias *a stands inside the value that &a names, so that value has no end. Write out what is meant',
+    ],
     ['- a', 'config.yaml is not a config: it has no map at its top'],
   ])('says what is wrong with %j, and does not quote it', (text, message) => {
     const folder = folderOf({ 'config.yaml': text });
@@ -85,7 +102,8 @@ describe('gateway import', () => {
 });
 
 describe('the files that a config of LiteLLM includes', () => {
-  const entry = (name: string, more = '', vendor = 'groq'): string => `  - { model_name: ${name}, litellm_params: { model: ${vendor}/${name}${more} } }\n`;
+  const entry = (name: string, more = '', vendor = 'groq'): string =>
+    `  - { model_name: ${name}, litellm_params: { model: ${vendor}/${name}${more} } }\n`;
   const files = {
     'config.yaml': `include: [models/more.yaml, settings.yaml]\nmodel_list:\n${entry('one')}${entry('same')}litellm_settings: { fallbacks: [{ one: [three] }], drop_params: true }\n`,
     'models/more.yaml': `model_list:\n${entry('two', ', seed: 1')}${entry('same', ', api_key: csk-SECRET', 'cerebras')}include: [last.yaml, config.yaml]\n`,
@@ -102,11 +120,17 @@ describe('the files that a config of LiteLLM includes', () => {
   test('are read once, also with several spellings of their paths, and so is the config itself', () => {
     const folder = folderOf(files);
     const file = join(folder, 'config.yaml');
-    const told = (text: string): string[] => run(['litellm', text]).said.split('\n').filter((line) => /seed|top_k|drop_params/.test(line));
+    const told = (text: string): string[] =>
+      run(['litellm', text])
+        .said.split('\n')
+        .filter((line) => /seed|top_k|drop_params/.test(line));
     const once = told(file).length;
     expect(told(`${folder}/models/../config.yaml`)).toHaveLength(once);
     expect(told(`./${relative('.', file)}`)).toHaveLength(once);
-    writeFileSync(join(folder, 'settings.yaml'), `include: ["${join(folder, 'last.yaml')}", "./../${basename(folder)}/models/more.yaml"]\n`);
+    writeFileSync(
+      join(folder, 'settings.yaml'),
+      `include: ["${join(folder, 'last.yaml')}", "./../${basename(folder)}/models/more.yaml"]\n`,
+    );
     expect(told(relative('.', file))).toHaveLength(once);
   });
 
@@ -115,7 +139,12 @@ describe('the files that a config of LiteLLM includes', () => {
     const { printed, said } = run(['litellm', join(folder, 'config.yaml')]);
     expect(printed).toContain(`id: same   # line 4, line 3 of ${join(folder, 'models/more.yaml')};`);
     expect(printed).toContain(`api_key: "\${CEREBRAS_API_KEY}" }   # line 3 of ${join(folder, 'models/more.yaml')}`);
-    expect(said.split('\n').filter((line) => /seed|top_k|newer|its value/.test(line)).map((line) => line.split(': ').slice(0, 3).join(': '))).toEqual([
+    expect(
+      said
+        .split('\n')
+        .filter((line) => /seed|top_k|newer|its value/.test(line))
+        .map((line) => line.split(': ').slice(0, 3).join(': ')),
+    ).toEqual([
       `  CEREBRAS_API_KEY: its value is in line 3 of ${join(folder, 'models/more.yaml')}`,
       `  line 2: ${join(folder, 'models/more.yaml')}: model_list[].litellm_params.seed`,
       `  line 2: ${join(folder, 'last.yaml')}: model_list[].litellm_params.top_k`,

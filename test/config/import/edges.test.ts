@@ -13,79 +13,170 @@ async function configOf(yaml: string): Promise<Config> {
   return loaded.config;
 }
 
-const noteOf = async (yaml: string): Promise<string | undefined> => (await imported(yaml)).notes.find((note) => !note.startsWith('0: log/journal'));
+const noteOf = async (yaml: string): Promise<string | undefined> =>
+  (await imported(yaml)).notes.find((note) => !note.startsWith('0: log/journal'));
 
 describe('a setting', () => {
   test.each<[string, (config: Config) => unknown, unknown]>([
     ['router_settings: { disable_cooldowns: true, allowed_fails: 1 }', ({ providers }) => providers.get('groq')?.breaker, null],
     ['router_settings: { allowed_fails: 0 }', ({ providers }) => providers.get('groq')?.breaker?.failures, 1],
     ['router_settings: { cooldown_time: 0.5 }', ({ providers }) => providers.get('groq')?.breaker, { failures: 5, restMs: 500 }],
-    ['router_settings: { timeout: 1200 }\nlitellm_settings: { request_timeout: 5 }', ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total], [1_200_000, 1_200_000]],
-    ['litellm_settings: { request_timeout: 900 }', ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total], [900_000, 900_000]],
+    [
+      'router_settings: { timeout: 1200 }\nlitellm_settings: { request_timeout: 5 }',
+      ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total],
+      [1_200_000, 1_200_000],
+    ],
+    [
+      'litellm_settings: { request_timeout: 900 }',
+      ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total],
+      [900_000, 900_000],
+    ],
     ['litellm_settings: { num_retries: 0 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [1, 0]],
     ['router_settings: { num_retries: 30 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [10, 10]],
     ['router_settings: { routing_strategy: latency-based-routing }', ({ routing }) => routing.default.strategy, 'fastest'],
     ['router_settings: { routing_strategy: cost-based-routing }', ({ routing }) => routing.default.strategy, 'cheapest'],
     ['router_settings: { redis_url: os.environ/REDIS_URL }', ({ redis }) => redis?.url.reveal(), 'redis://redis-url.example'],
     ['router_settings: { redis_host: h, redis_db: 2 }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379/2'],
-    ['litellm_settings: { cache: true, cache_params: { type: redis } }\nrouter_settings: { redis_host: h }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379'],
-    ['litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { redis_host: other }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379'],
+    [
+      'litellm_settings: { cache: true, cache_params: { type: redis } }\nrouter_settings: { redis_host: h }',
+      ({ redis }) => redis?.url.reveal(),
+      'redis://h:6379',
+    ],
+    [
+      'litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { redis_host: other }',
+      ({ redis }) => redis?.url.reveal(),
+      'redis://h:6379',
+    ],
     ['litellm_settings: { cache: true }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
-    ['litellm_settings: { cache: true, cache_params: { type: local } }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
-    ...[['24h', 1], ['90d', 90], ['2w', 14], ['3600s', 1]].map(([period, days]): [string, (config: Config) => unknown, unknown] => [`general_settings: { maximum_spend_logs_retention_period: ${period} }`, ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with, expect.objectContaining({ retention_days: days })]),
+    [
+      'litellm_settings: { cache: true, cache_params: { type: local } }',
+      ({ routing, redis }) => [routing.default.cache, redis],
+      [true, null],
+    ],
+    ...[
+      ['24h', 1],
+      ['90d', 90],
+      ['2w', 14],
+      ['3600s', 1],
+    ].map(([period, days]): [string, (config: Config) => unknown, unknown] => [
+      `general_settings: { maximum_spend_logs_retention_period: ${period} }`,
+      ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with,
+      expect.objectContaining({ retention_days: days }),
+    ]),
     ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
-    ['general_settings: { max_parallel_requests: 7 }', ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]), [['provider', 7]]],
-    ['litellm_settings: { default_key_generate_params: { max_budget: 3, budget_duration: 12h, rpm_limit: 5 } }', ({ limits }) => limits.map(({ by, requestsPerMinute, budget }) => [by, requestsPerMinute, budget]), [['key', 5, null]]],
+    [
+      'general_settings: { max_parallel_requests: 7 }',
+      ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]),
+      [['provider', 7]],
+    ],
+    [
+      'litellm_settings: { default_key_generate_params: { max_budget: 3, budget_duration: 12h, rpm_limit: 5 } }',
+      ({ limits }) => limits.map(({ by, requestsPerMinute, budget }) => [by, requestsPerMinute, budget]),
+      [['key', 5, null]],
+    ],
     ['litellm_settings: { max_budget: 0, budget_duration: 30d }', ({ limits }) => limits, []],
-    ['litellm_settings: { max_budget: 0.5 }', ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]), [['all', '0.5', 'total']]],
+    [
+      'litellm_settings: { max_budget: 0.5 }',
+      ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]),
+      [['all', '0.5', 'total']],
+    ],
   ])('%s is taken over', async (yaml, pick, expected) => {
     expect(pick(await configOf(`${one}${yaml}\n`))).toEqual(expected);
   });
 
   test.each([
-    ['router_settings: { stream_timeout: 5 }', '2: router_settings.stream_timeout: plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle'],
-    ['router_settings: { routing_strategy: least-busy }', '2: router_settings.routing_strategy: least-busy: here balanced: shares by price, success and speed'],
+    [
+      'router_settings: { stream_timeout: 5 }',
+      '2: router_settings.stream_timeout: plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle',
+    ],
+    [
+      'router_settings: { routing_strategy: least-busy }',
+      '2: router_settings.routing_strategy: least-busy: here balanced: shares by price, success and speed',
+    ],
     ['router_settings: { routing_strategy: newest }', '2: router_settings.routing_strategy: newest: has no counterpart; here weighted'],
     ['router_settings: { num_retries: 10 }', '2: router_settings.num_retries: a request asks providers 10 times at most'],
     ['router_settings: { cooldown_time: 61 }', '2: router_settings.cooldown_time: a rest begins with a minute at most'],
-    ['router_settings: { redis_host: h, redis_startup_nodes: [] }', '2: router_settings.redis_startup_nodes: one Redis is asked, at one address: write redis: { url: … }'],
-    ['router_settings: { model_group_alias: { a: a } }', '2: router_settings.model_group_alias.a: left out: a is the name of a model itself'],
-    ['router_settings: { fallbacks: [{ b: [a] }] }', '2: fallbacks of b: left out: fallbacks stand under the id of a model, and this is none'],
+    [
+      'router_settings: { redis_host: h, redis_startup_nodes: [] }',
+      '2: router_settings.redis_startup_nodes: one Redis is asked, at one address: write redis: { url: … }',
+    ],
+    [
+      'router_settings: { model_group_alias: { a: a } }',
+      '2: router_settings.model_group_alias.a: left out: a is the name of a model itself',
+    ],
+    [
+      'router_settings: { fallbacks: [{ b: [a] }] }',
+      '2: fallbacks of b: left out: fallbacks stand under the id of a model, and this is none',
+    ],
     ['litellm_settings: { default_fallbacks: [b] }', '2: fallback b: left out: no model of this file has this name'],
-    ['litellm_settings: { max_budget: 1, budget_duration: 3d }', '2: litellm_settings.max_budget: a budget is for a day, a week, a month or all time, not 3d'],
-    ['general_settings: { disable_spend_logs: true }', '2: general_settings.disable_spend_logs: every request is on record; `log/journal` without its line under `plugins` keeps nothing'],
+    [
+      'litellm_settings: { max_budget: 1, budget_duration: 3d }',
+      '2: litellm_settings.max_budget: a budget is for a day, a week, a month or all time, not 3d',
+    ],
+    [
+      'general_settings: { disable_spend_logs: true }',
+      '2: general_settings.disable_spend_logs: every request is on record; `log/journal` without its line under `plugins` keeps nothing',
+    ],
     ['general_settings: { enable_jwt_auth: true }', '2: general_settings.enable_jwt_auth: tokens of other issuers need a plugin at `auth`'],
-    ['general_settings: { alerting: [slack] }', "2: general_settings.alerting: `alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)"],
-    ['general_settings: { database_url: os.environ/PG }', '2: general_settings.database_url: the log has its own database: log/journal with { store: postgres, url: ${PG} }, in another one than LiteLLM\'s.'],
+    [
+      'general_settings: { alerting: [slack] }',
+      "2: general_settings.alerting: `alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)",
+    ],
+    [
+      'general_settings: { database_url: os.environ/PG }',
+      "2: general_settings.database_url: the log has its own database: log/journal with { store: postgres, url: ${PG} }, in another one than LiteLLM's.",
+    ],
   ])('%s is listed', async (yaml, expected) => {
     expect(await noteOf(`${one}${yaml}\n`)).toContain(expected);
   });
 
-  test.each(['drop_params: true', 'set_verbose: true', 'modify_params: true', 'cache: false', 'callbacks: [prometheus]'])('%s needs nothing', async (setting) => {
-    expect(await noteOf(`${one}litellm_settings: { ${setting} }\n`)).toBe(undefined);
-  });
+  test.each(['drop_params: true', 'set_verbose: true', 'modify_params: true', 'cache: false', 'callbacks: [prometheus]'])(
+    '%s needs nothing',
+    async (setting) => {
+      expect(await noteOf(`${one}litellm_settings: { ${setting} }\n`)).toBe(undefined);
+    },
+  );
 });
 
 test('a second Redis, of the router, is listed, and the same one is not', async () => {
-  const redisNotes = async (router: string): Promise<readonly string[]> => (await imported(`${one}litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { ${router} }\n`)).notes.filter((note) => note.includes('the Redis of'));
-  expect(await redisNotes('redis_host: other')).toEqual(['3: the Redis of router_settings: limits, the cache and all else share one Redis: the address of the cache came along, this one did not']);
+  const redisNotes = async (router: string): Promise<readonly string[]> =>
+    (await imported(`${one}litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { ${router} }\n`)).notes.filter(
+      (note) => note.includes('the Redis of'),
+    );
+  expect(await redisNotes('redis_host: other')).toEqual([
+    '3: the Redis of router_settings: limits, the cache and all else share one Redis: the address of the cache came along, this one did not',
+  ]);
   expect(await redisNotes('redis_host: h, redis_port: 6379')).toEqual([]);
 });
 
 describe('a name that only a wildcard has', () => {
-  const wildcards = 'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: "openai/*", litellm_params: { model: "openai/*", api_key: os.environ/OWN, max_parallel_requests: 3 } }\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
+  const wildcards =
+    'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: "openai/*", litellm_params: { model: "openai/*", api_key: os.environ/OWN, max_parallel_requests: 3 } }\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
 
   test('is a model of its own where it has fallbacks, is one, or has an alias', async () => {
-    const { loaded, notes } = await imported(`${wildcards}router_settings:\n  model_group_alias: { usual: openai/gpt-4o, usual-2: usual }\n  fallbacks: [{ a: [openai/gpt-4o, { model: mistral/m }, usual, a-*] }, { openai/o3: [a] }]\n  default_fallbacks: [openai/gpt-4o-mini]\n`);
+    const { loaded, notes } = await imported(
+      `${wildcards}router_settings:\n  model_group_alias: { usual: openai/gpt-4o, usual-2: usual }\n  fallbacks: [{ a: [openai/gpt-4o, { model: mistral/m }, usual, a-*] }, { openai/o3: [a] }]\n  default_fallbacks: [openai/gpt-4o-mini]\n`,
+    );
     if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
     const { models, routing, limits } = loaded.config;
-    expect(models.flatMap(({ id, aliases, providers }) => providers.map(({ providerId, externalId }) => [id, aliases, `${providerId}/${externalId}`]))).toEqual([
-      ['a', [], 'groq/a'], ['openai/gpt-4o', ['usual'], 'openai/gpt-4o'], ['mistral/m', [], 'mistral/m'], ['openai/o3', [], 'openai/o3'], ['openai/gpt-4o-mini', [], 'openai/gpt-4o-mini'],
+    expect(
+      models.flatMap(({ id, aliases, providers }) =>
+        providers.map(({ providerId, externalId }) => [id, aliases, `${providerId}/${externalId}`]),
+      ),
+    ).toEqual([
+      ['a', [], 'groq/a'],
+      ['openai/gpt-4o', ['usual'], 'openai/gpt-4o'],
+      ['mistral/m', [], 'mistral/m'],
+      ['openai/o3', [], 'openai/o3'],
+      ['openai/gpt-4o-mini', [], 'openai/gpt-4o-mini'],
     ]);
     expect(routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['openai/gpt-4o', 'openai/gpt-4o-mini', 'mistral/m']);
     expect(routing.models.get('openai/o3')?.fallbacks[0]?.model).toBe('a');
     expect(limits.map(({ by, match, concurrent }) => [by, match, concurrent])).toEqual([['provider', 'openai', 3]]);
-    expect(notes.filter((note) => note.includes('left out')).map((note) => note.split(': ')[1])).toEqual(['router_settings.model_group_alias.usual-2', 'fallback a-*']);
+    expect(notes.filter((note) => note.includes('left out')).map((note) => note.split(': ')[1])).toEqual([
+      'router_settings.model_group_alias.usual-2',
+      'fallback a-*',
+    ]);
   });
 });
 
@@ -93,20 +184,59 @@ describe('an entry of model_list', () => {
   const entry = (params: string, more = ''): string => `model_list: [{ model_name: a, litellm_params: { ${params} }${more} }]\n`;
 
   test.each<[string, (config: Config) => unknown, unknown]>([
-    [entry('model: azure/a, api_base: "https://a.openai.azure.com/openai/deployments/own/chat/completions", api_key: k, api_version: v'), ({ providers }) => providers.get('azure')?.baseUrl, 'https://a.openai.azure.com/openai/deployments/own'],
-    [`${entry('model: azure/a, api_base: "https://a.openai.azure.com"')}litellm_settings: { enable_azure_ad_token_refresh: true }\n`, ({ providers }) => providers.get('azure')?.auth, 'entra'],
+    [
+      entry('model: azure/a, api_base: "https://a.openai.azure.com/openai/deployments/own/chat/completions", api_key: k, api_version: v'),
+      ({ providers }) => providers.get('azure')?.baseUrl,
+      'https://a.openai.azure.com/openai/deployments/own',
+    ],
+    [
+      `${entry('model: azure/a, api_base: "https://a.openai.azure.com"')}litellm_settings: { enable_azure_ad_token_refresh: true }\n`,
+      ({ providers }) => providers.get('azure')?.auth,
+      'entra',
+    ],
     [entry('model: openai/gpt-4o, api_base: "https://api.openai.com/v1/"'), ({ providers }) => [...providers.keys()], ['openai']],
-    [entry('model: openai/gpt-4o, api_base: "http://own/v1", api_key: k'), ({ providers }) => providers.get('openai-compatible')?.dialect, 'openai'],
+    [
+      entry('model: openai/gpt-4o, api_base: "http://own/v1", api_key: k'),
+      ({ providers }) => providers.get('openai-compatible')?.dialect,
+      'openai',
+    ],
     [entry('model: openai/responses/gpt-4o'), ({ models }) => models[0]?.providers[0]?.dialect, 'openai-responses'],
     [entry('model: openai/gpt-5'), ({ models }) => models[0]?.providers[0]?.dialect, 'openai-responses'],
     [entry('model: openai/gpt-5, api_base: "http://own/v1", api_key: k'), ({ models }) => models[0]?.providers[0]?.dialect, null],
-    [entry('model: bedrock/a, aws_access_key_id: i, aws_secret_access_key: s, aws_session_token: t, model_id: "arn:aws:bedrock:x"'), ({ providers, models }) => [providers.get('bedrock')?.auth, models[0]?.providers[0]?.externalId], [null, 'arn:aws:bedrock:x']],
-    [entry('model: groq/a, rpm: 5, max_parallel_requests: 2'), ({ limits }) => limits.map(({ match, concurrent, requestsPerMinute }) => [match, concurrent, requestsPerMinute]), [['groq', 2, null]]],
-    [`${entry('model: groq/a, rpm: 5')}router_settings: { optional_pre_call_checks: [enforce_model_rate_limits] }\n`, ({ limits }) => limits[0]?.requestsPerMinute, 5],
-    [entry('model: groq/a', ', model_info: { supports_vision: false, supports_reasoning: false, supports_parallel_function_calling: false }'), ({ models }) => [models[0]?.providers[0]?.vision, models[0]?.providers[0]?.reasoning, models[0]?.providers[0]?.parallelToolCalls], [false, null, false]],
-    [entry('model: groq/a, timeout: 1000'), ({ routing }) => [routing.models.get('a')?.timeouts.firstByte, routing.models.get('a')?.timeouts.total], [1_000_000, 1_000_000]],
+    [
+      entry('model: bedrock/a, aws_access_key_id: i, aws_secret_access_key: s, aws_session_token: t, model_id: "arn:aws:bedrock:x"'),
+      ({ providers, models }) => [providers.get('bedrock')?.auth, models[0]?.providers[0]?.externalId],
+      [null, 'arn:aws:bedrock:x'],
+    ],
+    [
+      entry('model: groq/a, rpm: 5, max_parallel_requests: 2'),
+      ({ limits }) => limits.map(({ match, concurrent, requestsPerMinute }) => [match, concurrent, requestsPerMinute]),
+      [['groq', 2, null]],
+    ],
+    [
+      `${entry('model: groq/a, rpm: 5')}router_settings: { optional_pre_call_checks: [enforce_model_rate_limits] }\n`,
+      ({ limits }) => limits[0]?.requestsPerMinute,
+      5,
+    ],
+    [
+      entry(
+        'model: groq/a',
+        ', model_info: { supports_vision: false, supports_reasoning: false, supports_parallel_function_calling: false }',
+      ),
+      ({ models }) => [models[0]?.providers[0]?.vision, models[0]?.providers[0]?.reasoning, models[0]?.providers[0]?.parallelToolCalls],
+      [false, null, false],
+    ],
+    [
+      entry('model: groq/a, timeout: 1000'),
+      ({ routing }) => [routing.models.get('a')?.timeouts.firstByte, routing.models.get('a')?.timeouts.total],
+      [1_000_000, 1_000_000],
+    ],
     ['model_list: [{ litellm_params: { model: groq/a } }]\n', ({ models }) => models[0]?.id, 'groq/a'],
-    ['base: &base { api_key: k }\nmodel_list: [{ model_name: a, litellm_params: { <<: *base, model: groq/a } }]\n', ({ providers }) => providers.get('groq')?.apiKey?.reveal(), 'groq-api-key-with-enough-characters'],
+    [
+      'base: &base { api_key: k }\nmodel_list: [{ model_name: a, litellm_params: { <<: *base, model: groq/a } }]\n',
+      ({ providers }) => providers.get('groq')?.apiKey?.reveal(),
+      'groq-api-key-with-enough-characters',
+    ],
   ])('%s', async (yaml, pick, expected) => {
     expect(pick(await configOf(yaml))).toEqual(expected);
   });
@@ -120,14 +250,23 @@ describe('an entry of model_list', () => {
   });
 
   test('that shares its provider gets no limit by provider, and this is listed', async () => {
-    const { notes, loaded } = await imported('model_list:\n  - { model_name: a, litellm_params: { model: groq/a, max_parallel_requests: 2 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\n');
+    const { notes, loaded } = await imported(
+      'model_list:\n  - { model_name: a, litellm_params: { model: groq/a, max_parallel_requests: 2 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\n',
+    );
     expect(loaded.ok && loaded.config.limits).toEqual([]);
-    expect(notes).toContainEqual('2: limits of a: limits count by provider, and groq serves other models too: give this model a provider of its own, or limit by model');
+    expect(notes).toContainEqual(
+      '2: limits of a: limits count by provider, and groq serves other models too: give this model a provider of its own, or limit by model',
+    );
   });
 
   test('of another vendor at the same address and key gets its own provider, with its own dialect', async () => {
-    const { providers } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n  - { model_name: b, litellm_params: { model: mistral/m, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n');
-    expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([['anthropic', 'anthropic'], ['mistral', 'mistral']]);
+    const { providers } = await configOf(
+      'model_list:\n  - { model_name: a, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n  - { model_name: b, litellm_params: { model: mistral/m, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n',
+    );
+    expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([
+      ['anthropic', 'anthropic'],
+      ['mistral', 'mistral'],
+    ]);
   });
 
   test('of a server without a key reads the variable of LiteLLM, and has no key where it is not set', async () => {
@@ -137,43 +276,65 @@ describe('an entry of model_list', () => {
   });
 
   test('whose name without spaces is that of another entry is left out and listed', async () => {
-    const { loaded, notes } = await imported('model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n');
+    const { loaded, notes } = await imported(
+      'model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n',
+    );
     expect(loaded.ok && loaded.config.models.map(({ providers }) => providers[0]?.externalId)).toEqual(['a']);
     expect(notes).toContainEqual('3: my model: left out: my-model is the name of another model');
   });
 
   test('has a fallback that is written as a map, without its parameters, and this is listed', async () => {
-    const { loaded, notes } = await imported('model_list: [{ model_name: a, litellm_params: { model: groq/a } }, { model_name: b, litellm_params: { model: groq/b } }]\nlitellm_settings: { fallbacks: [{ a: [{ model: b, temperature: 0 }] }] }\n');
+    const { loaded, notes } = await imported(
+      'model_list: [{ model_name: a, litellm_params: { model: groq/a } }, { model_name: b, litellm_params: { model: groq/b } }]\nlitellm_settings: { fallbacks: [{ a: [{ model: b, temperature: 0 }] }] }\n',
+    );
     expect(loaded.ok && loaded.config.routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['b']);
     expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
   });
 
   test('that is listed twice is one target', async () => {
-    const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
+    const { models } = await configOf(
+      'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n',
+    );
     expect(models[0]?.providers).toHaveLength(1);
   });
 });
 
 describe('a virtual key', () => {
   const token = 'a'.repeat(64);
-  const ofKey = (fields: object): ReturnType<typeof imported> => imported('model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: all-minilm, litellm_params: { model: openai/e } }]\n', JSON.stringify({ keys: [{ token, key_alias: 'k', ...fields }] }));
+  const ofKey = (fields: object): ReturnType<typeof imported> =>
+    imported(
+      'model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: all-minilm, litellm_params: { model: openai/e } }]\n',
+      JSON.stringify({ keys: [{ token, key_alias: 'k', ...fields }] }),
+    );
 
   test('cannot write a setting by its name, whatever the name is', async () => {
-    const { text, loaded } = await ofKey({ key_alias: 'k\nserver: { admin_open: true }\n#\u001b[2J', max_budget: 3, budget_duration: '13h' });
+    const { text, loaded } = await ofKey({
+      key_alias: 'k\nserver: { admin_open: true }\n#\u001b[2J',
+      max_budget: 3,
+      budget_duration: '13h',
+    });
     expect(text).toContain('keys.json: k?server: { admin_open: true }?#?[2J: a budget is for');
     expect(loaded.ok && loaded.config.server.adminOpen).toBe(false);
   });
 
   test('keeps its other limits where its budget is for a time that budgets here do not have', async () => {
     const { loaded, notes } = await ofKey({ max_budget: 3, budget_duration: '12h', rpm_limit: 5, max_parallel_requests: 2 });
-    expect(loaded.ok && loaded.config.keys[0]?.limits).toEqual({ requestsPerMinute: 5, tokensPerMinute: null, concurrent: 2, budget: null });
+    expect(loaded.ok && loaded.config.keys[0]?.limits).toEqual({
+      requestsPerMinute: 5,
+      tokensPerMinute: null,
+      concurrent: 2,
+      budget: null,
+    });
     expect(notes).toContainEqual('1: keys.json: k: a budget is for a day, a week, a month or all time, not 12h');
   });
 
-  test.each(['two\nlines', 'first\r\nsecond', `${'long '.repeat(20)}\nand more\n`])('keeps line breaks in its metadata: %j', async (note) => {
-    const { loaded } = await ofKey({ metadata: { note } });
-    expect(loaded.ok && loaded.config.keys[0]?.metadata).toEqual({ note });
-  });
+  test.each(['two\nlines', 'first\r\nsecond', `${'long '.repeat(20)}\nand more\n`])(
+    'keeps line breaks in its metadata: %j',
+    async (note) => {
+      const { loaded } = await ofKey({ metadata: { note } });
+      expect(loaded.ok && loaded.config.keys[0]?.metadata).toEqual({ note });
+    },
+  );
 
   test.each([
     ['of a model with a space in its name is for the model under its new name', ['my model'], ['my-model']],
@@ -187,7 +348,10 @@ describe('a virtual key', () => {
 
   test('has its limits by model and its aliases listed, because they are not imported', async () => {
     const { notes } = await ofKey({ aliases: { cheap: 'a' }, allowed_routes: [], metadata: { model_rpm_limit: { a: 5 } } });
-    expect(notes.filter((note) => note.startsWith('1: keys.json: k: ')).map((note) => note.split(': ')[3])).toEqual(['aliases', 'model_rpm_limit']);
+    expect(notes.filter((note) => note.startsWith('1: keys.json: k: ')).map((note) => note.split(': ')[3])).toEqual([
+      'aliases',
+      'model_rpm_limit',
+    ]);
   });
 
   test('with an unreadable end time is left out and listed', async () => {
@@ -199,50 +363,85 @@ describe('a virtual key', () => {
 
 test('notes that many lines share are one note, in the order of the file', () => {
   const at = (line: number, what: string): { line: number; what: string; todo: string } => ({ line, what, todo: 'gone' });
-  expect(noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')])).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
+  expect(
+    noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')]),
+  ).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
 describe('in a config of Portkey', () => {
-  const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> => importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
+  const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> =>
+    importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
 
   test('a target with the weight 0 is left out and listed', async () => {
-    const { loaded, notes } = await shared([{ provider: 'groq', weight: 1, override_params: { model: 'a' } }, { provider: 'mistral-ai', weight: 0, override_params: { model: 'b' } }]);
+    const { loaded, notes } = await shared([
+      { provider: 'groq', weight: 1, override_params: { model: 'a' } },
+      { provider: 'mistral-ai', weight: 0, override_params: { model: 'b' } },
+    ]);
     expect(loaded.ok && [...loaded.config.providers.keys()]).toEqual(['groq']);
     expect(notes).toEqual(['1: target: left out: its weight is 0, so it gets no requests']);
   });
 
   test('weights of any size become shares that gateway check accepts', async () => {
-    const { loaded } = await shared([{ provider: 'groq', weight: 5000, override_params: { model: 'a' } }, { provider: 'groq', weight: 2500, override_params: { model: 'b' } }, { provider: 'groq', weight: 0.0001, override_params: { model: 'c' } }]);
+    const { loaded } = await shared([
+      { provider: 'groq', weight: 5000, override_params: { model: 'a' } },
+      { provider: 'groq', weight: 2500, override_params: { model: 'b' } },
+      { provider: 'groq', weight: 0.0001, override_params: { model: 'c' } },
+    ]);
     expect(loaded.ok && loaded.config.routing.models.get('p')?.candidates?.map(({ weight }) => weight)).toEqual([1000, 500, 0.001]);
   });
 
   test('a model that the gateway cannot reach at its vendor is listed with the reason', async () => {
-    const { notes } = await importedPortkey('p.json', '{ "provider": "vertex-ai", "vertex_project_id": "p", "override_params": { "model": "meta/llama" } }');
+    const { notes } = await importedPortkey(
+      'p.json',
+      '{ "provider": "vertex-ai", "vertex_project_id": "p", "override_params": { "model": "meta/llama" } }',
+    );
     expect(notes).toEqual(['1: target: left out: of Vertex AI, the gateway asks Gemini and Claude only']);
   });
 
   test('a target without a model has the model of the whole config', async () => {
-    const { loaded } = await shared([{ provider: 'groq' }, { provider: 'cerebras' }, { provider: 'groq', override_params: { model: 'b' } }], { overrideParams: { model: 'a' } });
-    expect(loaded.ok && loaded.config.models.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['a', ['groq', 'cerebras']], ['b', ['groq']]]);
+    const { loaded } = await shared(
+      [{ provider: 'groq' }, { provider: 'cerebras' }, { provider: 'groq', override_params: { model: 'b' } }],
+      { overrideParams: { model: 'a' } },
+    );
+    expect(loaded.ok && loaded.config.models.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([
+      ['a', ['groq', 'cerebras']],
+      ['b', ['groq']],
+    ]);
   });
 
   test('a file with the name of one of its models becomes a policy with another name', async () => {
-    const { loaded, notes } = await importedPortkey('a.json', '{ "strategy": { "mode": "fallback" }, "targets": [{ "provider": "groq", "override_params": { "model": "a" } }, { "provider": "groq", "override_params": { "model": "b" } }] }');
+    const { loaded, notes } = await importedPortkey(
+      'a.json',
+      '{ "strategy": { "mode": "fallback" }, "targets": [{ "provider": "groq", "override_params": { "model": "a" } }, { "provider": "groq", "override_params": { "model": "b" } }] }',
+    );
     expect(loaded.ok && [...loaded.config.routing.models.keys()]).toEqual(['a-policy']);
     expect(notes).toEqual(['0: a: is the name of a model too: callers ask for the policy by a-policy']);
   });
 });
 
 test('a semantic cache of Portkey becomes a cache for exact repeats', async () => {
-  const { notes } = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }');
+  const { notes } = await importedPortkey(
+    'p.json',
+    '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }',
+  );
   expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
 });
 
 test('a model at Vertex AI has the facts of the catalogue, whose version is written behind -', async () => {
-  expect((await imported('model_list: [{ model_name: c, litellm_params: { model: vertex_ai/claude-sonnet-4@20250514, vertex_project: p, vertex_location: us-east5 } }]\n')).text).toContain('prices and abilities as claude-sonnet-4 of the catalogue');
+  expect(
+    (
+      await imported(
+        'model_list: [{ model_name: c, litellm_params: { model: vertex_ai/claude-sonnet-4@20250514, vertex_project: p, vertex_location: us-east5 } }]\n',
+      )
+    ).text,
+  ).toContain('prices and abilities as claude-sonnet-4 of the catalogue');
 });
 
 test('names behind a wildcard have no default fallbacks, and the list says so', async () => {
-  const { notes } = await imported('model_list:\n  - { model_name: "groq/*", litellm_params: { model: "groq/*" } }\n  - { model_name: b, litellm_params: { model: groq/b } }\nrouter_settings: { default_fallbacks: [b] }\n');
-  expect(notes).toContain('4: router_settings.default_fallbacks: not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy');
+  const { notes } = await imported(
+    'model_list:\n  - { model_name: "groq/*", litellm_params: { model: "groq/*" } }\n  - { model_name: b, litellm_params: { model: groq/b } }\nrouter_settings: { default_fallbacks: [b] }\n',
+  );
+  expect(notes).toContain(
+    '4: router_settings.default_fallbacks: not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy',
+  );
 });

@@ -39,10 +39,19 @@ function valueOf(name: string): string {
   return /BASE|URL/.test(name) ? `https://${word}.example` : `${word}-with-enough-characters`;
 }
 
-export const imported = async (yaml: string, ...pages: readonly string[]): Promise<Imported> => await loadedOf(translate({ source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))), keys: pages.map((page, at) => readForeign(at === 0 ? 'keys.json' : `keys-${at + 1}.json`, page)), catalogue }), 'LiteLLM');
+export const imported = async (yaml: string, ...pages: readonly string[]): Promise<Imported> =>
+  await loadedOf(
+    translate({
+      source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))),
+      keys: pages.map((page, at) => readForeign(at === 0 ? 'keys.json' : `keys-${at + 1}.json`, page)),
+      catalogue,
+    }),
+    'LiteLLM',
+  );
 
 /** @param name the name of the file, and so of the policy */
-export const importedPortkey = async (name: string, json: string): Promise<Imported> => await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');
+export const importedPortkey = async (name: string, json: string): Promise<Imported> =>
+  await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');
 
 async function loadedOf(draft: Draft, of: string): Promise<Imported> {
   const text = draftText(draft, { of, command: `gateway import ${of.toLowerCase()}` }, shippedPlugins);

@@ -19,7 +19,10 @@ async function serve(scheme: 'http' | 'https', listener: RequestListener): Promi
 
 test.each(['http', 'https'] as const)('a command does not wait for ever for a gateway that hangs: %s', async (scheme) => {
   const url = await serve(scheme, () => {});
-  await expect(askGateway({ url, pid: 4711, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} (process 4711) does not answer: it has said nothing for 0.05 s` });
+  await expect(askGateway({ url, pid: 4711, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({
+    code: 5,
+    message: `The gateway at ${url} (process 4711) does not answer: it has said nothing for 0.05 s`,
+  });
 });
 
 test.each(['http', 'https'] as const)('an answer that has begun may take its time: %s', { retry: 2 }, async (scheme) => {

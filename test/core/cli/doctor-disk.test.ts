@@ -10,7 +10,11 @@ import { mountSmallDisk } from '../../_kit/small-disk.ts';
 const few = 'plugins: [stream/mock, log/journal]\nproviders: { mock: {} }\n';
 
 /** A config whose data directory is a disk of its own. */
-function configOnDisk(options: string): { readonly folder: string; readonly data: string; readonly disk: ReturnType<typeof mountSmallDisk> } {
+function configOnDisk(options: string): {
+  readonly folder: string;
+  readonly data: string;
+  readonly disk: ReturnType<typeof mountSmallDisk>;
+} {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
   const data = join(folder, 'data');
   mkdirSync(data);
@@ -36,7 +40,10 @@ test('gateway doctor says that a folder of server.data_dir is a file', async () 
   writeFileSync(join(folder, 'log'), '');
   writeFileSync(join(folder, 'gateway.config.yaml'), `server: { data_dir: ./log/data }\n${few}`);
   const { code, stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
-  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ disk +\S+\/log is a file, not a folder +→ name a folder in server\.data_dir\n/)]);
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringMatching(/✗ disk +\S+\/log is a file, not a folder +→ name a folder in server\.data_dir\n/),
+  ]);
 });
 
 test('gateway doctor says that a disk has no free inodes', async () => {
@@ -44,7 +51,9 @@ test('gateway doctor says that a disk has no free inodes', async () => {
   writeFileSync(join(data, 'last'), '');
   expect(() => writeFileSync(join(data, 'one-more'), '')).toThrow('ENOSPC');
   const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
-  expect(stdout).toMatch(/✗ disk +\S+data: no file can be made, because the disk has no free inodes +→ delete files that nobody needs; df -i/);
+  expect(stdout).toMatch(
+    /✗ disk +\S+data: no file can be made, because the disk has no free inodes +→ delete files that nobody needs; df -i/,
+  );
 });
 
 test('gateway doctor blames a full disk for a store that cannot be used, and not file permissions', async () => {
@@ -55,5 +64,7 @@ test('gateway doctor blames a full disk for a store that cannot be used, and not
   for (const part of ['-wal', '-shm']) rmSync(join(data, `logs.db${part}`), { force: true });
   expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
   const { stdout } = await run(['doctor', '--config', config]);
-  expect(stdout).toMatch(/✗ store +sqlite \S+ cannot be used: disk I\/O error → make space on the disk; if it has space, the disk may have a fault \(dmesg\)/);
+  expect(stdout).toMatch(
+    /✗ store +sqlite \S+ cannot be used: disk I\/O error → make space on the disk; if it has space, the disk may have a fault \(dmesg\)/,
+  );
 });

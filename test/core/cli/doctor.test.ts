@@ -31,7 +31,9 @@ async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
   const server = createServer(({ method, url, headers }, response) => {
     asked.push(`${method} ${url}`);
     const isGood = isPublic || headers.authorization === 'Bearer right';
-    response.writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() }).end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
+    response
+      .writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() })
+      .end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
   }).on('connection', (socket: Socket) => void sockets.add(socket));
   opened.push(() => sockets.forEach((socket) => socket.destroy()));
   const host = await hostOf(server);
@@ -46,7 +48,14 @@ const examined = async (config: object | string, prepare: (folder: string) => vo
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, typeof config === 'string' ? config : JSON.stringify({ plugins, ...config }));
   const { code, stdout, stderr } = await run(['doctor', '--config', file]);
-  return { code, stderr, lines: stdout.trimEnd().split('\n').map((line) => line.replace(/ {2,}/, ' ')) };
+  return {
+    code,
+    stderr,
+    lines: stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(/ {2,}/, ' ')),
+  };
 };
 
 const dialect = 'openai-chat';
@@ -54,7 +63,8 @@ const dialect = 'openai-chat';
 // it waits ten seconds for a provider and one for Redis, and a pause of the machine may be longer
 describe.concurrent('gateway doctor', { retry: 2 }, () => {
   it('says what plugins find, at once or later, and which plugins cannot check', async ({ expect }) => {
-    const plugin = (name: string, checkup: string): string => `export default { name: 'log/${name}', summary: 'looks at its part', checkup() { ${checkup} }, apply() {} };`;
+    const plugin = (name: string, checkup: string): string =>
+      `export default { name: 'log/${name}', summary: 'looks at its part', checkup() { ${checkup} }, apply() {} };`;
     const plugins = {
       soon: "return [{ part: 'soon', state: 'note', text: 'is well' }];",
       later: "return Promise.resolve([{ part: 'later', state: 'note', text: 'is well' }]);",
@@ -76,16 +86,27 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
   });
 
   it('says which plugin does not end its check, and does not wait for it', async ({ expect }) => {
-    expect(await checkup('log/waits', () => new Promise(() => {}), 50)).toEqual([{ part: 'log/waits', state: 'fault', text: 'the plugin cannot check its part: it did not answer within 0.05 s' }]);
+    expect(await checkup('log/waits', () => new Promise(() => {}), 50)).toEqual([
+      { part: 'log/waits', state: 'fault', text: 'the plugin cannot check its part: it did not answer within 0.05 s' },
+    ]);
   });
 
   it('says how the address of a proxy is written, and does not show it, because it may hold a password', async ({ expect }) => {
-    const { lines } = await examined({ providers: { up: { dialect, base_url: 'http://provider.example/v1', proxy: 'http://ann:s%zz@127.0.0.1:1' } } });
-    expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual(['✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported) → check base_url, the proxy and the firewall on the way']);
+    const { lines } = await examined({
+      providers: { up: { dialect, base_url: 'http://provider.example/v1', proxy: 'http://ann:s%zz@127.0.0.1:1' } },
+    });
+    expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual([
+      '✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported) → check base_url, the proxy and the firewall on the way',
+    ]);
   });
 
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
-    const [good, open, odd, lost] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 }), await vendor({ status: 404 })];
+    const [good, open, odd, lost] = [
+      await vendor(),
+      await vendor({ isPublic: true }),
+      await vendor({ status: 418 }),
+      await vendor({ status: 404 }),
+    ];
     const { code, lines, stderr } = await examined({
       providers: {
         right: { dialect, base_url: good.base_url, api_key: 'right' },
@@ -101,21 +122,23 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
         absent: { dialect, base_url: good.base_url, api_key: '${NOT_SET_ANYWHERE}' },
       },
     });
-    expect(lines).toEqual(expect.arrayContaining([
-      `✓ right ${good.host} accepts the key`,
-      `✗ wrong ${good.host} refuses the key (401) → set a valid api_key, or remove the provider`,
-      `✓ several ${good.host} accepts key 1`,
-      `✗ several ${good.host} refuses key 2 (401) → set a valid api_key, or remove the provider`,
-      `✓ open ${open.host} answers; it tells anybody its models, so whether it accepts the key is not known`,
-      `✓ odd ${odd.host} answers (418); whether it accepts the key is not known`,
-      `✓ headed ${good.host} answers; headers of the entry are sent in place of the key`,
-      `✗ misled ${good.host} refuses the headers of the entry, which are sent in place of the key (401) → set valid headers, or remove them`,
-      `! lost ${lost.host} answers, and knows no /api/models → check the path of base_url: most servers want /v1 at its end`,
-      `✓ keyless ${odd.host} answers`,
-      expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
-      '· providers off: absent (NOT_SET_ANYWHERE is not set)',
-      '✓ clock agrees with the providers',
-    ]));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `✓ right ${good.host} accepts the key`,
+        `✗ wrong ${good.host} refuses the key (401) → set a valid api_key, or remove the provider`,
+        `✓ several ${good.host} accepts key 1`,
+        `✗ several ${good.host} refuses key 2 (401) → set a valid api_key, or remove the provider`,
+        `✓ open ${open.host} answers; it tells anybody its models, so whether it accepts the key is not known`,
+        `✓ odd ${odd.host} answers (418); whether it accepts the key is not known`,
+        `✓ headed ${good.host} answers; headers of the entry are sent in place of the key`,
+        `✗ misled ${good.host} refuses the headers of the entry, which are sent in place of the key (401) → set valid headers, or remove them`,
+        `! lost ${lost.host} answers, and knows no /api/models → check the path of base_url: most servers want /v1 at its end`,
+        `✓ keyless ${odd.host} answers`,
+        expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
+        '· providers off: absent (NOT_SET_ANYWHERE is not set)',
+        '✓ clock agrees with the providers',
+      ]),
+    );
     expect([code, stderr]).toEqual([1, '4 faults.\n']);
     expect(new Set([...good.asked, ...open.asked])).toEqual(new Set(['GET /v1/models']));
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
@@ -123,15 +146,35 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
 
   it('says what is wrong with a certificate, and what to do', async ({ expect }) => {
     const named = certificate('DNS:other.example');
-    const [unknown, other, old, plain] = await Promise.all([createTlsServer(certificate('IP:127.0.0.1')), createTlsServer(named), createTlsServer(datedCertificate(2001, 2002)), createNetServer((socket) => void socket.end('no TLS'))].map(async (server) => `https://${await hostOf(server)}/v1`));
-    const { code, lines } = await examined({ providers: { unknown: { dialect, base_url: unknown }, other: { dialect, base_url: other, ca: named.cert }, old: { dialect, base_url: old }, plain: { dialect, base_url: plain } } });
+    const [unknown, other, old, plain] = await Promise.all(
+      [
+        createTlsServer(certificate('IP:127.0.0.1')),
+        createTlsServer(named),
+        createTlsServer(datedCertificate(2001, 2002)),
+        createNetServer((socket) => void socket.end('no TLS')),
+      ].map(async (server) => `https://${await hostOf(server)}/v1`),
+    );
+    const { code, lines } = await examined({
+      providers: {
+        unknown: { dialect, base_url: unknown },
+        other: { dialect, base_url: other, ca: named.cert },
+        old: { dialect, base_url: old },
+        plain: { dialect, base_url: plain },
+      },
+    });
     const said = (part: string): string | undefined => lines.find((line) => line.includes(` ${part} `));
     expect([code, said('unknown'), said('other'), said('old'), said('plain')]).toEqual([
       1,
-      expect.stringMatching(/: its certificate is not trusted\. \(self-signed certificate.*\) → give the provider the certificate of its authority, for example ca: \$\{file:\.\/ca\.pem\}$/),
+      expect.stringMatching(
+        /: its certificate is not trusted\. \(self-signed certificate.*\) → give the provider the certificate of its authority, for example ca: \$\{file:\.\/ca\.pem\}$/,
+      ),
       expect.stringMatching(/: its certificate is for another name\. .* → write a name in base_url that the certificate is for$/),
-      expect.stringMatching(/: its certificate has expired\. .* → renew the certificate of the provider; if it is new, set the clock of this machine$/),
-      expect.stringMatching(/: it does not speak TLS, which https needs\. \(wrong version number\) → write http:\/\/ in base_url, or the port that speaks TLS$/),
+      expect.stringMatching(
+        /: its certificate has expired\. .* → renew the certificate of the provider; if it is new, set the clock of this machine$/,
+      ),
+      expect.stringMatching(
+        /: it does not speak TLS, which https needs\. \(wrong version number\) → write http:\/\/ in base_url, or the port that speaks TLS$/,
+      ),
     ]);
   });
 
@@ -141,11 +184,20 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
     });
     const { lines } = await examined({ providers: { own: { dialect, base_url: `http://${await hostOf(server)}/v1`, api_key: 'none' } } });
-    expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider sent its time']));
+    expect(lines).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider sent its time']),
+    );
   });
 
   it('warns of an address that answers with a redirect or a web page', async ({ expect }) => {
-    const page = createServer(({ url }, response) => void (url?.startsWith('/moved') === true ? response.writeHead(301, { location: 'https://localhost/v1/models' }) : response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })).end('<html>Sign in</html>'));
+    const page = createServer(
+      ({ url }, response) =>
+        void (
+          url?.startsWith('/moved') === true
+            ? response.writeHead(301, { location: 'https://localhost/v1/models' })
+            : response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+        ).end('<html>Sign in</html>'),
+    );
     const host = await hostOf(page);
     const { code, lines } = await examined({
       providers: {
@@ -155,11 +207,14 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
       },
     });
     const fix = 'check base_url: http or https, and the path (most servers want /v1 at its end)';
-    expect([code, lines]).toEqual([0, expect.arrayContaining([
-      `! page ${host} answers with a web page and no list of models → ${fix}`,
-      `! keyless ${host} answers with a web page and no list of models → ${fix}`,
-      `! moved ${host} answers with a redirect, which is not followed → ${fix}`,
-    ])]);
+    expect([code, lines]).toEqual([
+      0,
+      expect.arrayContaining([
+        `! page ${host} answers with a web page and no list of models → ${fix}`,
+        `! keyless ${host} answers with a web page and no list of models → ${fix}`,
+        `! moved ${host} answers with a redirect, which is not followed → ${fix}`,
+      ]),
+    ]);
   });
 
   it('warns of a server that fails', async ({ expect }) => {
@@ -180,45 +235,82 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
     // accepts connections and does not answer
     const silent = createNetServer(() => {});
     const url = `https://${await hostOf(silent)}`;
-    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(() => join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
-    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer → see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${process.pid} and start it again`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
+    const { code, lines } = await examined(
+      { providers: { right: { dialect, base_url, api_key: 'right' } } },
+      (folder) => void new RunningFile(() => join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }),
+    );
+    expect([code, lines]).toEqual([
+      1,
+      expect.arrayContaining([
+        expect.stringMatching(
+          `^✗ serving the gateway at ${url} does not answer → see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${process.pid} and start it again`,
+        ),
+        expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/),
+        expect.stringMatching(/^· store .*: empty, the first start prepares it$/),
+      ]),
+    ]);
   });
 
   it('looks at the store, the disk and Redis', async ({ expect }) => {
     const { base_url } = await vendor();
-    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } }, redis: { url: 'redis://127.0.0.1:1' } }, (folder) => {
-      mkdirSync(join(folder, 'data'));
-      const database = new DatabaseSync(join(folder, 'data/logs.db'));
-      database.exec("create table gateway_migrations (id integer primary key, name text not null, checksum text not null, applied_at text not null); insert into gateway_migrations values (999, 'of a later day', 'x', 'y')");
-      database.close();
-    });
-    expect([code, lines]).toEqual([1, expect.arrayContaining([
-      expect.stringMatching(/^✓ version \d+\.\d+\.\d+, on Node /),
-      expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 provider on$/),
-      '· serving no gateway serves with this config on this machine',
-      expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
-      expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
-      '✗ redis does not answer: refused → start it, or fix redis.url',
-    ])]);
+    const { code, lines } = await examined(
+      { providers: { right: { dialect, base_url, api_key: 'right' } }, redis: { url: 'redis://127.0.0.1:1' } },
+      (folder) => {
+        mkdirSync(join(folder, 'data'));
+        const database = new DatabaseSync(join(folder, 'data/logs.db'));
+        database.exec(
+          "create table gateway_migrations (id integer primary key, name text not null, checksum text not null, applied_at text not null); insert into gateway_migrations values (999, 'of a later day', 'x', 'y')",
+        );
+        database.close();
+      },
+    );
+    expect([code, lines]).toEqual([
+      1,
+      expect.arrayContaining([
+        expect.stringMatching(/^✓ version \d+\.\d+\.\d+, on Node /),
+        expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 provider on$/),
+        '· serving no gateway serves with this config on this machine',
+        expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
+        expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
+        '✗ redis does not answer: refused → start it, or fix redis.url',
+      ]),
+    ]);
   });
 
   it('says why a Redis that answers cannot be used', async ({ expect }) => {
     const redis = await startRedis();
     const sentinel = await startRedis(undefined, { sentinelOf: 1 });
-    opened.push(() => void redis.stop(), () => void sentinel.stop());
+    opened.push(
+      () => void redis.stop(),
+      () => void sentinel.stop(),
+    );
     const said = async (url: string) => (await examined({ redis: { url } })).lines.filter((line) => / redis /.test(line));
     expect(await said(redis.url)).toEqual(['✓ redis answers']);
-    expect(await said(`${redis.url}/99`)).toEqual(['✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select']);
-    expect(await said(sentinel.url)).toEqual(['✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data']);
+    expect(await said(`${redis.url}/99`)).toEqual([
+      '✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select',
+    ]);
+    expect(await said(sentinel.url)).toEqual([
+      '✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data',
+    ]);
   });
 
   it('tells a small disk from one on which even deleting fails', ({ expect }) => {
-    const texts = [1 << 30, 500 << 20, 63 << 20, 0].map((free) => roomText('/data', free)).map(({ state, text, fix = '' }) => `${state} ${text} ${fix}`);
-    expect(texts).toEqual(['good /data: 1.0 GiB free ', expect.stringMatching(/^warning \/data: 500 MiB free make space on the disk, .*gateway logs prune$/), expect.stringMatching(/^fault \/data: 63 MiB free make space in another way/), expect.stringMatching(/^fault \/data: 0 MiB free /)]);
+    const texts = [1 << 30, 500 << 20, 63 << 20, 0]
+      .map((free) => roomText('/data', free))
+      .map(({ state, text, fix = '' }) => `${state} ${text} ${fix}`);
+    expect(texts).toEqual([
+      'good /data: 1.0 GiB free ',
+      expect.stringMatching(/^warning \/data: 500 MiB free make space on the disk, .*gateway logs prune$/),
+      expect.stringMatching(/^fault \/data: 63 MiB free make space in another way/),
+      expect.stringMatching(/^fault \/data: 0 MiB free /),
+    ]);
   });
 
   it('says what is wrong with a config that cannot be used', async ({ expect }) => {
     const { code, lines } = await examined('providers:\n  mock: { dialect: mok }\n');
-    expect([code, lines.join('\n')]).toEqual([1, expect.stringMatching(/^✓ version [^]*✗ config .*cannot be used[^]*:2:20[^]*→ fix these places/)]);
+    expect([code, lines.join('\n')]).toEqual([
+      1,
+      expect.stringMatching(/^✓ version [^]*✗ config .*cannot be used[^]*:2:20[^]*→ fix these places/),
+    ]);
   });
 });

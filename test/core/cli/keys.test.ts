@@ -14,7 +14,11 @@ it('prints a key once, and the lines for the config with its hash alone', () => 
 });
 
 it('gives a name to a key without one', () => {
-  expect(JSON.parse(printed(null, true))).toEqual({ name: expect.stringMatching(/^key-\w+$/), key: expect.stringMatching(/^gwk_/), hash: expect.stringMatching(/^sha256:/) });
+  expect(JSON.parse(printed(null, true))).toEqual({
+    name: expect.stringMatching(/^key-\w+$/),
+    key: expect.stringMatching(/^gwk_/),
+    hash: expect.stringMatching(/^sha256:/),
+  });
 });
 
 it('refuses an empty name, which gateway check would refuse too', () => {

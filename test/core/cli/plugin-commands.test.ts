@@ -14,28 +14,52 @@ import journal from '../../../plugins/log/journal/index.ts';
 import { run, start } from '../../_kit/executable.ts';
 import { freePort } from '../../_kit/servers.ts';
 
-const pluginOf = (name: string, ...commands: object[]): AnyPlugin => ({ name, summary: '', commands: commands as AnyPlugin['commands'] & {}, apply() {} });
+const pluginOf = (name: string, ...commands: object[]): AnyPlugin => ({
+  name,
+  summary: '',
+  commands: commands as AnyPlugin['commands'] & {},
+  apply() {},
+});
 const command = (name: string, more: object = {}): object => ({ name, summary: 'does something', run() {}, ...more });
 
 describe('the commands of plugins', () => {
-  const checked = (...plugins: AnyPlugin[]) => () => plugins.forEach(createCommandCheck());
+  const checked =
+    (...plugins: AnyPlugin[]) =>
+    () =>
+      plugins.forEach(createCommandCheck());
 
   it('may be several with different names', () => {
-    expect(checked(pluginOf('a/one', command('hello'), command('fleet list')), pluginOf('a/two', command('hell'), command('fleet sink'), command('fleet')))).not.toThrow();
+    expect(
+      checked(
+        pluginOf('a/one', command('hello'), command('fleet list')),
+        pluginOf('a/two', command('hell'), command('fleet sink'), command('fleet')),
+      ),
+    ).not.toThrow();
   });
 
   it('may come from a plugin that is listed twice; its first entry is taken', () => {
     const plugin = pluginOf('a/one', command('hello'));
     expect(checked(plugin, plugin)).not.toThrow();
-    expect(commandsOf([{ plugin, options: 1 }, { plugin, options: 2 }]).map(({ name, owner }) => [name, owner.options])).toEqual([['hello', 1]]);
+    expect(
+      commandsOf([
+        { plugin, options: 1 },
+        { plugin, options: 2 },
+      ]).map(({ name, owner }) => [name, owner.options]),
+    ).toEqual([['hello', 1]]);
   });
 
   it('are those of all plugins, in the order of the config', () => {
-    const plugins = [pluginOf('a/one', command('hello')), pluginOf('a/none'), pluginOf('a/two', command('a'), command('b'))].map((plugin) => ({ plugin, options: {} }));
+    const plugins = [pluginOf('a/one', command('hello')), pluginOf('a/none'), pluginOf('a/two', command('a'), command('b'))].map(
+      (plugin) => ({ plugin, options: {} }),
+    );
     expect(commandsOf(plugins).map(({ name }) => name)).toEqual(['hello', 'a', 'b']);
   });
 
-  it.each<[string, AnyPlugin]>([['db status', journal], ['db', journal], ['logs', logs]])('are found with their plugin where the config does not list it: "gateway %s"', (line, { name }) => {
+  it.each<[string, AnyPlugin]>([
+    ['db status', journal],
+    ['db', journal],
+    ['logs', logs],
+  ])('are found with their plugin where the config does not list it: "gateway %s"', (line, { name }) => {
     const all = commandsOf([logs, journal].map((plugin: AnyPlugin) => ({ plugin, options: {} })));
     expect(unlistedCommand(line.split(' '), all, [])).toMatchObject({ words: line, command: { owner: { plugin: { name } } } });
   });
@@ -43,10 +67,20 @@ describe('the commands of plugins', () => {
   it.each<[string, string, string]>([
     ['hello', 'hello', 'a/two brings the command "hello", and a/one brings "hello": leave one of the two plugins out'],
     ['fleet list', 'fleet list', 'a/two brings the command "fleet list", and a/one brings "fleet list": leave one of the two plugins out'],
-  ])('are refused where two plugins bring "%s" and "%s"', (one, two, message) => expect(checked(pluginOf('a/one', command(one)), pluginOf('a/two', command(two)))).toThrow(new Error(message)));
+  ])('are refused where two plugins bring "%s" and "%s"', (one, two, message) =>
+    expect(checked(pluginOf('a/one', command(one)), pluginOf('a/two', command(two)))).toThrow(new Error(message)),
+  );
 
-  it.each<[string, string]>([['check', 'check'], ['keys create', 'keys create'], ['start slowly', 'start'], ['help', 'help'], ['version', 'version']])('are refused as "%s", because the gateway itself has "%s"', (name, own) => {
-    expect(checked(pluginOf('a/one', command(name)))).toThrow(new Error(`a/one brings the command "${name}", but "${own}" is a command of the gateway itself: give it another name`));
+  it.each<[string, string]>([
+    ['check', 'check'],
+    ['keys create', 'keys create'],
+    ['start slowly', 'start'],
+    ['help', 'help'],
+    ['version', 'version'],
+  ])('are refused as "%s", because the gateway itself has "%s"', (name, own) => {
+    expect(checked(pluginOf('a/one', command(name)))).toThrow(
+      new Error(`a/one brings the command "${name}", but "${own}" is a command of the gateway itself: give it another name`),
+    );
   });
 
   it.each<[string, object, RegExp]>([
@@ -56,10 +90,26 @@ describe('the commands of plugins', () => {
     ['no summary', command('hello', { summary: undefined }), /`summary` of "hello"/],
     ['nothing to run', command('hello', { run: undefined }), /`run` of "hello" must be a function/],
     ['a flag without a type', command('hello', { flags: { loud: { help: '' } } }), /`type` of --loud/],
-    ['a flag that every command has', command('hello', { flags: { json: { type: 'boolean', help: '' } } }), /every command has --json already/],
-    ['a letter that every command has', command('hello', { flags: { copy: { type: 'boolean', short: 'c', help: '' } } }), /-c means both --config and --copy/],
-    ['a letter twice', command('hello', { flags: { a: { type: 'boolean', short: 'a', help: '' }, all: { type: 'boolean', short: 'a', help: '' } } }), /-a means both --a and --all/],
-    ['a word for a letter', command('hello', { flags: { all: { type: 'boolean', short: 'al', help: '' } } }), /`short` of --all must be one letter/],
+    [
+      'a flag that every command has',
+      command('hello', { flags: { json: { type: 'boolean', help: '' } } }),
+      /every command has --json already/,
+    ],
+    [
+      'a letter that every command has',
+      command('hello', { flags: { copy: { type: 'boolean', short: 'c', help: '' } } }),
+      /-c means both --config and --copy/,
+    ],
+    [
+      'a letter twice',
+      command('hello', { flags: { a: { type: 'boolean', short: 'a', help: '' }, all: { type: 'boolean', short: 'a', help: '' } } }),
+      /-a means both --a and --all/,
+    ],
+    [
+      'a word for a letter',
+      command('hello', { flags: { all: { type: 'boolean', short: 'al', help: '' } } }),
+      /`short` of --all must be one letter/,
+    ],
   ])('are refused with %s', (_, broken, message) => {
     expect(checked(pluginOf('a/one', broken))).toThrow(message);
     expect(checked(pluginOf('a/one', broken))).toThrow(/^a\/one brings a command that cannot be used: /);
@@ -97,7 +147,9 @@ const shipped = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 's
 const configWith = (plugins: readonly unknown[]): object => ({
   server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', data_dir: join(folder, 'data') },
   providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  models: [
+    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+  ],
   plugins,
 });
 
@@ -117,7 +169,11 @@ describe('a command of an outsider’s plugin', () => {
   beforeAll(async () => {
     const gateway = await start(good);
     const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
     expect(await gateway.stop()).toBe(0);
   });
@@ -141,13 +197,22 @@ describe('a command of an outsider’s plugin', () => {
     const database = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(refusal))).listen(0, '127.0.0.1');
     await once(database, 'listening');
     const url = `postgres://u:p@127.0.0.1:${(database.address() as AddressInfo).port}/d`;
-    const { code, stdout, stderr } = await run(['db', 'status', '--config', fileOf('refused.json', configWith(['stream/mock', { use: 'log/journal', with: { store: 'postgres', url } }]))]);
+    const { code, stdout, stderr } = await run([
+      'db',
+      'status',
+      '--config',
+      fileOf('refused.json', configWith(['stream/mock', { use: 'log/journal', with: { store: 'postgres', url } }])),
+    ]);
     database.close();
     expect([code, stdout, stderr.split('\n').at(-2)]).toEqual([4, '', 'The log store cannot be used: go ?[2J?31maway']);
   });
 
   it.concurrent('ends with exit code 2 for a flag that it does not have', async () => {
-    expect(await run(['hello', '--lout', '--config', file])).toEqual({ code: 2, stdout: '', stderr: 'unknown option --lout. Did you mean --loud? See gateway hello --help\n' });
+    expect(await run(['hello', '--lout', '--config', file])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'unknown option --lout. Did you mean --loud? See gateway hello --help\n',
+    });
   });
 
   it.concurrent('is named when it has a bug', async () => {
@@ -158,12 +223,19 @@ describe('a command of an outsider’s plugin', () => {
   it.concurrent('has help of its own, with the flags that every command has', async () => {
     const { code, stdout, stderr } = await run(['hello', '--help', '--config', file]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^gateway hello \[WHOM\]: greet somebody\n\n {2}-l, --loud +in capitals\n {6}--times N +how often\n[\s\S]*--config FILE[\s\S]*--json[\s\S]*For example:\n {2}gateway hello --loud\n$/);
+    expect(stdout).toMatch(
+      /^gateway hello \[WHOM\]: greet somebody\n\n {2}-l, --loud +in capitals\n {6}--times N +how often\n[\s\S]*--config FILE[\s\S]*--json[\s\S]*For example:\n {2}gateway hello --loud\n$/,
+    );
   });
 
   it.concurrent('is in the help of the program', async () => {
     const { code, stdout } = await run(['--help', '--config', file]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/ {2}gateway start .*\n[\s\S]* {2}gateway hello +greet somebody\n[\s\S]*Examples[\s\S]* {2}gateway hello --loud\n/)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        / {2}gateway start .*\n[\s\S]* {2}gateway hello +greet somebody\n[\s\S]*Examples[\s\S]* {2}gateway hello --loud\n/,
+      ),
+    ]);
   });
 });
 
@@ -173,12 +245,20 @@ describe.concurrent('the command line', () => {
     expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^TIME \(UTC\)/), '']);
   });
 
-  it.for(['check', 'start'])('refuses to %s with plugins that bring the command of another one, or of the gateway itself', async (command, { expect }) => {
-    const clash = fileOf(`${command}-clash.yaml`, configWith([...shipped, own('hello'), own('twin'), own('thief')]));
-    const { code, stderr } = await run([command, '--config', clash]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/-clash\.yaml:\d+:\d+ plugins\[6\]: .*acme\/twin brings the command "hello", and acme\/hello brings "hello"/)]);
-    expect(stderr).toMatch(/-clash\.yaml:\d+:\d+ plugins\[7\]: .*acme\/thief brings the command "check", but "check" is a command of the gateway itself/);
-  });
+  it.for(['check', 'start'])(
+    'refuses to %s with plugins that bring the command of another one, or of the gateway itself',
+    async (command, { expect }) => {
+      const clash = fileOf(`${command}-clash.yaml`, configWith([...shipped, own('hello'), own('twin'), own('thief')]));
+      const { code, stderr } = await run([command, '--config', clash]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/-clash\.yaml:\d+:\d+ plugins\[6\]: .*acme\/twin brings the command "hello", and acme\/hello brings "hello"/),
+      ]);
+      expect(stderr).toMatch(
+        /-clash\.yaml:\d+:\d+ plugins\[7\]: .*acme\/thief brings the command "check", but "check" is a command of the gateway itself/,
+      );
+    },
+  );
 
   it('says what is wrong with the config, where a plugin may have the command', async ({ expect }) => {
     const { code, stderr } = await run(['logs', '--config', broken]);
@@ -188,23 +268,40 @@ describe.concurrent('the command line', () => {
   it.for([broken, join(folder, 'missing.yaml')])('shows help without a good config too: %s', async (name, { expect }) => {
     const { code, stdout } = await run(['--help', '--config', name]);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`gateway keys create  make a caller's key`)]);
-    expect(stdout).toContain(`Plugins bring more commands. They are not listed here, because ${name} has faults; see gateway check --config ${name}`);
+    expect(stdout).toContain(
+      `Plugins bring more commands. They are not listed here, because ${name} has faults; see gateway check --config ${name}`,
+    );
   });
 
-  it.for([[['keys', 'create', '--name', 'a'], /^gwk_/], [['keys', '--config', broken], /gateway keys create/]] as const)('needs no config for %j', async ([args, text], { expect }) => {
+  it.for([
+    [['keys', 'create', '--name', 'a'], /^gwk_/],
+    [['keys', '--config', broken], /gateway keys create/],
+  ] as const)('needs no config for %j', async ([args, text], { expect }) => {
     expect(await run(args, { cwd: folder })).toEqual({ code: 0, stdout: expect.stringMatching(text), stderr: '' });
   });
 
   it('names the plugin that the config must list', async ({ expect }) => {
     const few = fileOf('few.yaml', configWith(['stream/mock']));
-    expect(await run(['keys', 'add', '--config', few])).toEqual({ code: 2, stdout: '', stderr: `"keys add" is a command of the plugin auth/keys, which ${few} does not list.\n` });
+    expect(await run(['keys', 'add', '--config', few])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `"keys add" is a command of the plugin auth/keys, which ${few} does not list.\n`,
+    });
   });
 
   it('lists a group of commands', async ({ expect }) => {
-    expect(await run(['db', '--config', file])).toEqual({ code: 0, stdout: expect.stringMatching(/^ {2}gateway db status .*\n {2}gateway db migrate .*\n$/), stderr: '' });
+    expect(await run(['db', '--config', file])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^ {2}gateway db status .*\n {2}gateway db migrate .*\n$/),
+      stderr: '',
+    });
   });
 
   it('refuses an unknown command with a hint, which may be a command of a plugin', async ({ expect }) => {
-    expect(await run(['hallo', '--config', file])).toEqual({ code: 2, stdout: '', stderr: 'unknown command "hallo". Did you mean "hello"? See gateway --help\n' });
+    expect(await run(['hallo', '--config', file])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'unknown command "hallo". Did you mean "hello"? See gateway --help\n',
+    });
   });
 });

@@ -23,11 +23,15 @@ function runAt(url: string): string {
   return files.path;
 }
 
-const restarted = (dataDir: string, patienceMs: number): Promise<void> => restart({ dataDir, config, pid: null }, { print: () => {}, say: () => {} }, { silenceMs: 100, patienceMs });
+const restarted = (dataDir: string, patienceMs: number): Promise<void> =>
+  restart({ dataDir, config, pid: null }, { print: () => {}, say: () => {} }, { silenceMs: 100, patienceMs });
 
 test('says that the gateway does not answer, its address and what to do', async () => {
   const dataDir = runAt('http://127.0.0.1:1');
-  await expect(restarted(dataDir, Infinity)).rejects.toMatchObject({ code: 5, message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not report how its restart goes. ${remedy}` });
+  await expect(restarted(dataDir, Infinity)).rejects.toMatchObject({
+    code: 5,
+    message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not report how its restart goes. ${remedy}`,
+  });
 });
 
 test('says that the gateway did not report, where its workers still answer', async () => {
@@ -35,5 +39,8 @@ test('says that the gateway did not report, where its workers still answer', asy
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await expect(restarted(runAt(url), 300)).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} did not report the result of its restart within 0.3 s; process ${process.pid} may still serve. ${remedy}` });
+  await expect(restarted(runAt(url), 300)).rejects.toMatchObject({
+    code: 5,
+    message: `The gateway at ${url} did not report the result of its restart within 0.3 s; process ${process.pid} may still serve. ${remedy}`,
+  });
 });

@@ -17,7 +17,10 @@ test('a process that was killed is found to have ended without a call of ps', ()
   mkdirSync(join(folder, 'running'));
   // no process has this id
   const file = join(folder, 'running', `${hostname().replaceAll(/[^\w.-]/g, '_')}-4194305.json`);
-  writeFileSync(file, JSON.stringify({ pid: 4_194_305, born: '1', config: '/c.yaml', url: 'http://127.0.0.1:1', follows: null, refused: null }));
+  writeFileSync(
+    file,
+    JSON.stringify({ pid: 4_194_305, born: '1', config: '/c.yaml', url: 'http://127.0.0.1:1', follows: null, refused: null }),
+  );
   const dead: string[] = [];
   expect(runningWith(folder, (one) => void dead.push(one))).toEqual([]);
   expect(dead).toEqual([file]);

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
-/** Each thread waits until all are ready, and then completes a config for each directory. It posts the keys that it got, and the files that it made. */
+/**
+ * Each thread waits until all are ready, and then completes a config for
+ * each directory. It posts the keys that it got, and the files that it made.
+ */
 const worker = `
   import { parentPort, workerData } from 'node:worker_threads';
   const { createAdminKeys } = await import(workerData.module);
@@ -28,9 +31,22 @@ test('all threads get the same key, and one of them has made it', async () => {
   const root = mkdtempSync(join(tmpdir(), 'admin-key-'));
   const workers = 4;
   const folders = Array.from({ length: 50 }, (_, at) => join(root, `${at}`, 'data'));
-  const workerData = { module: new URL('../../../core/host/admin-key.ts', import.meta.url).href, ready: new SharedArrayBuffer(4 * folders.length), folders, workers };
+  const workerData = {
+    module: new URL('../../../core/host/admin-key.ts', import.meta.url).href,
+    ready: new SharedArrayBuffer(4 * folders.length),
+    folders,
+    workers,
+  };
   const told = await Promise.all(
-    Array.from({ length: workers }, async () => await new Promise<Told[]>((resolve, reject) => new Worker(new URL(`data:text/javascript,${encodeURIComponent(worker)}`), { workerData }).once('message', resolve).once('error', reject))),
+    Array.from(
+      { length: workers },
+      async () =>
+        await new Promise<Told[]>((resolve, reject) =>
+          new Worker(new URL(`data:text/javascript,${encodeURIComponent(worker)}`), { workerData })
+            .once('message', resolve)
+            .once('error', reject),
+        ),
+    ),
   );
   for (const [at, folder] of folders.entries()) {
     const file = join(folder, 'admin-key');

@@ -7,7 +7,11 @@ import { errorOf, gatewayOf, probe } from '../scene.ts';
 
 /** A gateway whose plugin adds this endpoint. */
 const serving = async (endpoint: object): Promise<TestGateway> =>
-  await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: () => ({ body: 'mine' }), ...endpoint }))] });
+  await gatewayOf(oneUpstream('http://127.0.0.1:9'), {
+    plugins: [
+      probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: () => ({ body: 'mine' }), ...endpoint })),
+    ],
+  });
 
 const answering = async (answer: unknown): Promise<TestGateway> => await serving({ handle: () => answer });
 
@@ -17,7 +21,9 @@ describe('an endpoint of a plugin', () => {
     ['GET', '/v1/responses/:response', 'endpoints/responses'],
     ['POST', '/v1/chat/completions', 'endpoints/chat-completions'],
   ])('refuses the start where another plugin has it: %s %s', async (method, path, owner) => {
-    await expect(serving({ method, path })).rejects.toThrow(`The plugin "test/probe" refuses to start: ${method} ${path} is an endpoint of ${owner} already`);
+    await expect(serving({ method, path })).rejects.toThrow(
+      `The plugin "test/probe" refuses to start: ${method} ${path} is an endpoint of ${owner} already`,
+    );
   });
 
   it('may have the path of another endpoint, with another method', async () => {
@@ -31,7 +37,9 @@ describe('an endpoint of a plugin', () => {
     [{ about: 3 }, '`about` must have a `summary`'],
     [{ about: { summary: 'says something' } }, '`about` must have a `summary`, and an `answer` by media type'],
   ])('refuses the start where it has a fault: %j', async (fault, words) => {
-    await expect(serving(fault)).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`);
+    await expect(serving(fault)).rejects.toThrow(
+      `The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`,
+    );
   });
 
   it.each(['/x/:id([', '/x/:', '/x/**/y/**'])('refuses the start where the router takes no such path: %s', async (path) => {
@@ -40,11 +48,15 @@ describe('an endpoint of a plugin', () => {
 
   it('cannot be added after the start', async () => {
     let late = (): void => {};
-    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ hooks, routes }) => {
-      const add = (path: string): void => routes.add({ method: 'GET', path, auth: 'none', handle: () => ({ body: 'mine' }) });
-      hooks.boot.tap(() => add('/at-boot'));
-      late = () => add('/late');
-    })] });
+    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), {
+      plugins: [
+        probe(({ hooks, routes }) => {
+          const add = (path: string): void => routes.add({ method: 'GET', path, auth: 'none', handle: () => ({ body: 'mine' }) });
+          hooks.boot.tap(() => add('/at-boot'));
+          late = () => add('/late');
+        }),
+      ],
+    });
     expect(late).toThrow('the plugin "test/probe" adds GET /late after the start; add it in apply()');
     expect([(await get('/at-boot')).status, (await get('/late')).status]).toEqual([200, 404]);
   });
@@ -64,17 +76,23 @@ describe('the answer of an endpoint', () => {
     ['a length that the gateway writes itself, for bytes', { body: new Uint8Array([97]), headers: { 'content-length': '30' } }],
     ['an encoding of the connection', { body: 'a', headers: { 'transfer-encoding': 'chunked' } }],
     ['another protocol', { body: 'a', headers: { upgrade: 'websocket' } }],
-    ['a stream that is read already', () => {
-      const body = new Blob(['a']).stream();
-      body.getReader();
-      return { body };
-    }],
+    [
+      'a stream that is read already',
+      () => {
+        const body = new Blob(['a']).stream();
+        body.getReader();
+        return { body };
+      },
+    ],
     ['a status that does not exist', { body: 'a', status: 99 }],
     ['a status that is not final', { body: 'a', status: 103 }],
     ['a status that is a text', { body: 'a', status: '200' }],
   ])('of %s names the plugin', async (_, answer) => {
     const { get, lines } = await (typeof answer === 'function' ? serving({ handle: answer }) : answering(answer));
-    expect(await errorOf(await get('/probe'))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' });
+    expect(await errorOf(await get('/probe'))).toMatchObject({
+      code: 'plugin_error',
+      message: 'The plugin "test/probe" failed to answer.',
+    });
     expect(lines.join('')).toContain('the endpoint answered');
   });
 
@@ -100,7 +118,11 @@ describe('the answer of an endpoint', () => {
     expect((await get('/api/probe', { 'accept-encoding': 'gzip' })).status).toBe(204);
   });
 
-  it.each<[string, unknown]>([['bytes', new Uint8Array([97])], ['a stream', new Blob(['a']).stream()], ['a text', 'a']])('may be %s', async (_, body) => {
+  it.each<[string, unknown]>([
+    ['bytes', new Uint8Array([97])],
+    ['a stream', new Blob(['a']).stream()],
+    ['a text', 'a'],
+  ])('may be %s', async (_, body) => {
     const { get } = await answering({ body });
     expect(await (await get('/probe')).text()).toBe('a');
   });
@@ -112,7 +134,10 @@ describe('the answer of an endpoint', () => {
   });
 
   it('has no such length where it is compressed', async () => {
-    const { get } = await serving({ path: '/api/probe', handle: () => ({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } }) });
+    const { get } = await serving({
+      path: '/api/probe',
+      handle: () => ({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } }),
+    });
     const response = await get('/api/probe', { 'accept-encoding': 'gzip' });
     expect([response.headers.get('content-length'), String(gunzipSync(await response.arrayBuffer()))]).toEqual([null, 'hello']);
   });

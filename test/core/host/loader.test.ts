@@ -29,11 +29,15 @@ describe('a shipped plugin', () => {
   });
 
   it('that is misspelt gets a suggestion, and the path of a plugin of one’s own', async () => {
-    await expect(loadPlugin('auth/keyz', folder)).rejects.toThrow(/there is no plugin "auth\/keyz"\. Did you mean "auth\/keys".*\.\/auth\/keyz\.ts/);
+    await expect(loadPlugin('auth/keyz', folder)).rejects.toThrow(
+      /there is no plugin "auth\/keyz"\. Did you mean "auth\/keys".*\.\/auth\/keyz\.ts/,
+    );
   });
 
   it('without its folder gets a suggestion with the folder, and not the advice to install a package', async () => {
-    await expect(loadPlugin('chat-completions', folder)).rejects.toThrow(/^there is no plugin "chat-completions"\. Did you mean "endpoints\/chat-completions"\? A plugin that ships is named with its folder$/);
+    await expect(loadPlugin('chat-completions', folder)).rejects.toThrow(
+      /^there is no plugin "chat-completions"\. Did you mean "endpoints\/chat-completions"\? A plugin that ships is named with its folder$/,
+    );
     await expect(loadPlugin('keys', folder)).rejects.toThrow('Did you mean "auth/keys" or "route/keys"?');
   });
 
@@ -48,22 +52,36 @@ describe('a shipped plugin', () => {
   });
 
   it('is listed with the others', () => {
-    expect(shippedNames(new URL('../../../plugins/', import.meta.url).pathname)).toEqual(expect.arrayContaining(['auth/keys', 'endpoints/chat-completions', 'stream/upstream']));
+    expect(shippedNames(new URL('../../../plugins/', import.meta.url).pathname)).toEqual(
+      expect.arrayContaining(['auth/keys', 'endpoints/chat-completions', 'stream/upstream']),
+    );
   });
 });
 
 describe('a plugin by path', () => {
   it.each([['own.js'], ['own.mjs'], ['typed.ts']])('may be %s', async (file) => {
-    write(file, file.endsWith('.ts') ? `const name: string = 'own/typed';\nexport default { name, summary: 'a' as const, schema: {}, apply(): void {} };` : source('own/plain'));
+    write(
+      file,
+      file.endsWith('.ts')
+        ? `const name: string = 'own/typed';\nexport default { name, summary: 'a' as const, schema: {}, apply(): void {} };`
+        : source('own/plain'),
+    );
     expect((await loadPlugin(`./${file}`, folder)).name).toMatch(/^own\//);
   });
 
   it('is found from the config’s folder, upwards too, and by an absolute path', async () => {
     write('deep/er/own.js', source('own/deep'));
-    for (const [use, base] of [['./er/own.js', `${folder}/deep`], ['../er/own.js', `${folder}/deep/x`], [`${folder}/deep/er/own.js`, '/']]) expect((await loadPlugin(use as string, base as string)).name).toBe('own/deep');
+    for (const [use, base] of [
+      ['./er/own.js', `${folder}/deep`],
+      ['../er/own.js', `${folder}/deep/x`],
+      [`${folder}/deep/er/own.js`, '/'],
+    ]) {
+      expect((await loadPlugin(use as string, base as string)).name).toBe('own/deep');
+    }
   });
 
-  it('that is missing is named with its whole path', async () => await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
+  it('that is missing is named with its whole path', async () =>
+    await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
 
   it.each<[string, string, RegExp]>([
     ['does not parse', 'export default {', /cannot be loaded/],
@@ -75,16 +93,56 @@ describe('a plugin by path', () => {
     ['has a name without a folder', 'export default { name: "own", summary: "", schema: {}, apply() {} }', /`name` must be/],
     ['has no summary', 'export default { name: "a/b", schema: {}, apply() {} }', /`summary` must be/],
     ['has a schema that is a boolean', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
-    ['has commands that are no list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, commands: {} }', /`commands` must be a list/],
-    ['has an `after` that is a text', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }', /`after` must be a list/],
-    ['has fields that are a list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: ["verdict"] }', /`fields` must be an object with a field for each name/],
-    ['has a field whose name cannot be used in a filter', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { "my verdict": { kind: "text" } } }', /its field "my verdict" must be named with letters, digits, and the signs/],
-    ['has a field of an unknown kind', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { canned: { kind: "boolean" } } }', /its field "canned" needs `kind`: text, number or flag/],
-    ['has a dialect that is not an object', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: ["own"] }', /`dialects\[0\]` must be an object with a `name`/],
-    ['has a dialect without a name', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ baseUrl: null }] }', /`dialects\[0\]` must be an object with a `name`/],
-    ['has a dialect without an address', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", encode() {}, decoder() {}, decodeBody() {}, decodeError() {} }] }', /the dialect "own" needs `baseUrl`: an address, a function that gives it, or null/],
-    ['has a dialect without required functions', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, decoder() {}, decodeBody: 1, decodeError() {} }] }', /the dialect "own" needs the functions `encode` and `decodeBody`$/],
-    ['has a dialect with a signature that is not a function', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }', /the dialect "own" has `sign`, which must be a function/],
+    [
+      'has commands that are no list',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, commands: {} }',
+      /`commands` must be a list/,
+    ],
+    [
+      'has an `after` that is a text',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }',
+      /`after` must be a list/,
+    ],
+    [
+      'has fields that are a list',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: ["verdict"] }',
+      /`fields` must be an object with a field for each name/,
+    ],
+    [
+      'has a field whose name cannot be used in a filter',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { "my verdict": { kind: "text" } } }',
+      /its field "my verdict" must be named with letters, digits, and the signs/,
+    ],
+    [
+      'has a field of an unknown kind',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { canned: { kind: "boolean" } } }',
+      /its field "canned" needs `kind`: text, number or flag/,
+    ],
+    [
+      'has a dialect that is not an object',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: ["own"] }',
+      /`dialects\[0\]` must be an object with a `name`/,
+    ],
+    [
+      'has a dialect without a name',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ baseUrl: null }] }',
+      /`dialects\[0\]` must be an object with a `name`/,
+    ],
+    [
+      'has a dialect without an address',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", encode() {}, decoder() {}, decodeBody() {}, decodeError() {} }] }',
+      /the dialect "own" needs `baseUrl`: an address, a function that gives it, or null/,
+    ],
+    [
+      'has a dialect without required functions',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, decoder() {}, decodeBody: 1, decodeError() {} }] }',
+      /the dialect "own" needs the functions `encode` and `decodeBody`$/,
+    ],
+    [
+      'has a dialect with a signature that is not a function',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }',
+      /the dialect "own" has `sign`, which must be a function/,
+    ],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
@@ -122,7 +180,10 @@ describe('a plugin by path', () => {
   });
 
   it('may have a dialect that is an object of a class', async () => {
-    const file = write('of-a-class.mjs', 'class Own { name = "own"; baseUrl = null; encode() {} decoder() {} decodeBody() {} decodeError() {} }\nexport default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [new Own()] }');
+    const file = write(
+      'of-a-class.mjs',
+      'class Own { name = "own"; baseUrl = null; encode() {} decoder() {} decodeBody() {} decodeError() {} }\nexport default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [new Own()] }',
+    );
     expect((await loadPlugin(`./${file}`, folder)).dialects).toHaveLength(1);
   });
 });
@@ -130,7 +191,9 @@ describe('a plugin by path', () => {
 it('the loader names a file whose top level never ends, and does not wait for it', async () => {
   const loadSoon = createPluginLoader(pathToFileURL(`${folder}/plugins/`), undefined, 100);
   write('waits.mjs', `await new Promise(() => {});\n${source('own/waits')}`);
-  await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow('cannot be loaded: its file did not finish loading within 0.1 s. A top-level `await` waits');
+  await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow(
+    'cannot be loaded: its file did not finish loading within 0.1 s. A top-level `await` waits',
+  );
 });
 
 /** Installs a package below the folder, as npm does. */
@@ -162,6 +225,8 @@ describe('a plugin from npm', () => {
   });
 
   it.each(['@acme/nowhere', 'nowhere', 'fs'])('%s that is not installed says how to install it', async (name) => {
-    await expect(loadPlugin(name, folder)).rejects.toThrow(`there is no npm package "${name}" for ${folder}. Install it there: npm install ${name}. A plugin in a file of your own is named by its path, ./`);
+    await expect(loadPlugin(name, folder)).rejects.toThrow(
+      `there is no npm package "${name}" for ${folder}. Install it there: npm install ${name}. A plugin in a file of your own is named by its path, ./`,
+    );
   });
 });

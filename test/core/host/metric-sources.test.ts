@@ -22,8 +22,21 @@ describe('a source of metrics', () => {
   });
 
   it('may give several metrics with one name, which become one with all of their samples', async () => {
-    const [one, two] = [{ ...queue, samples: [[{ queue: 'b' }, 4]] }, { ...queue, samples: [[{ queue: 'c' }, 5]] }];
-    expect(await beside(() => [one, { ...queue, name: 'my_queue_bytes' }, two]).readAll()).toEqual([{ ...queue, samples: [[{ queue: 'a' }, 3], [{ queue: 'b' }, 4], [{ queue: 'c' }, 5]] }, { ...queue, name: 'my_queue_bytes' }]);
+    const [one, two] = [
+      { ...queue, samples: [[{ queue: 'b' }, 4]] },
+      { ...queue, samples: [[{ queue: 'c' }, 5]] },
+    ];
+    expect(await beside(() => [one, { ...queue, name: 'my_queue_bytes' }, two]).readAll()).toEqual([
+      {
+        ...queue,
+        samples: [
+          [{ queue: 'a' }, 3],
+          [{ queue: 'b' }, 4],
+          [{ queue: 'c' }, 5],
+        ],
+      },
+      { ...queue, name: 'my_queue_bytes' },
+    ]);
   });
 
   it.each<[string, unknown]>([
@@ -40,7 +53,9 @@ describe('a source of metrics', () => {
   ])('that gives %s is left out and named once, and the others stay', async (_, given) => {
     const { told, readAll } = beside(() => given);
     expect([await readAll(), await readAll()]).toEqual([[queue], [queue]]);
-    expect(told).toEqual([expect.stringMatching(/^test\/probe: (?:a source of metrics must give a list|the metric 1 of a source, .* is not)/)]);
+    expect(told).toEqual([
+      expect.stringMatching(/^test\/probe: (?:a source of metrics must give a list|the metric 1 of a source, .* is not)/),
+    ]);
   });
 
   it('that throws later keeps its counters, which must not go down, and not its gauges', async () => {

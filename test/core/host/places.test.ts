@@ -16,7 +16,8 @@ test.each([
 
 test('finds the plugin whose code threw, through code of the core and of packages', () => {
   const error = new Error('x');
-  error.stack = 'Error: x\n    at emit (node:events:1:1)\n    at send (file:///gateway/node_modules/undici/index.js:1:2)\n    at Timeout.tick (file:///home/quota.ts:3:4)\n    at file:///gateway/plugins/log/cost.ts:1:1';
+  error.stack =
+    'Error: x\n    at emit (node:events:1:1)\n    at send (file:///gateway/node_modules/undici/index.js:1:2)\n    at Timeout.tick (file:///home/quota.ts:3:4)\n    at file:///gateway/plugins/log/cost.ts:1:1';
   expect(places.pluginIn(error)).toBe('mine/quota');
 });
 

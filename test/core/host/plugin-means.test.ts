@@ -17,9 +17,17 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
 
-const pluginOf = (apply: (gateway: Gateway) => void, more: Partial<AnyPlugin> = {}): AnyPlugin => ({ name: 'test/means', summary: 'a plugin of a test', apply, ...more });
+const pluginOf = (apply: (gateway: Gateway) => void, more: Partial<AnyPlugin> = {}): AnyPlugin => ({
+  name: 'test/means',
+  summary: 'a plugin of a test',
+  apply,
+  ...more,
+});
 
-async function gatewayWith(plugin: AnyPlugin, more: Record<string, unknown> = {}): Promise<{ gateway: TestGateway; upstream: ScriptedUpstream }> {
+async function gatewayWith(
+  plugin: AnyPlugin,
+  more: Record<string, unknown> = {},
+): Promise<{ gateway: TestGateway; upstream: ScriptedUpstream }> {
   const upstream = await startUpstream(answers(completion('Hello.')));
   const gateway = await testGateway({ config: oneUpstream(upstream.url, more), plugins: [plugin] });
   open.push(gateway, upstream);
@@ -28,20 +36,31 @@ async function gatewayWith(plugin: AnyPlugin, more: Record<string, unknown> = {}
 
 describe('data that a plugin keeps by the context of a request', () => {
   const refusing = { role: 'user', content: 'refuse me' };
-  const steps = [['answered', { messages: [{ role: 'user', content: 'hi' }] }, 200], ['refused by normalise', { messages: [refusing] }, 403]] as const;
+  const steps = [
+    ['answered', { messages: [{ role: 'user', content: 'hi' }] }, 200],
+    ['refused by normalise', { messages: [refusing] }, 403],
+  ] as const;
 
   test.each(steps)('can be read in reply, and then in settle, of a request that is %s', async (_, body, status) => {
     const seen: string[] = [];
     const lengths = new WeakMap<object, number>();
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => {
-      hooks.normalise.tap((request, context) => {
-        lengths.set(context, request.messages.length);
-        if (request.messages[0]?.content === refusing.content) throw new GatewayError('content_policy_violation', 'No.');
-        return request;
-      });
-      hooks.reply.tap((headers, context) => { seen.push(`reply ${lengths.get(context)} ${context.request?.model}`); return headers; });
-      hooks.settle.tap((record, context) => { seen.push(`settle ${lengths.get(context)} ${record.request?.model} ${context.status}`); return record; });
-    }));
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) => {
+        hooks.normalise.tap((request, context) => {
+          lengths.set(context, request.messages.length);
+          if (request.messages[0]?.content === refusing.content) throw new GatewayError('content_policy_violation', 'No.');
+          return request;
+        });
+        hooks.reply.tap((headers, context) => {
+          seen.push(`reply ${lengths.get(context)} ${context.request?.model}`);
+          return headers;
+        });
+        hooks.settle.tap((record, context) => {
+          seen.push(`settle ${lengths.get(context)} ${record.request?.model} ${context.status}`);
+          return record;
+        });
+      }),
+    );
     expect((await gateway.chat(body)).status).toBe(status);
     expect(seen).toEqual(['reply 1 plain', `settle 1 plain ${status}`]);
   });
@@ -54,22 +73,51 @@ test('a gateway without models says so at its start', async () => {
 });
 
 test('a gateway in which no plugin recognises callers says so at its start', async () => {
-  const { gateway } = await gatewayWith(pluginOf(() => {}), { plugins: ['endpoints/chat-completions', 'stream/upstream', 'dialects/openai-chat'] });
+  const { gateway } = await gatewayWith(
+    pluginOf(() => {}),
+    { plugins: ['endpoints/chat-completions', 'stream/upstream', 'dialects/openai-chat'] },
+  );
   expect((await gateway.chat({})).status).toBe(401);
   expect(gateway.lines.join()).toContain('no plugin recognises callers');
 });
 
 test('metrics of a plugin are at /metrics, and a source that cannot be read is left out and named once', async () => {
-  const { gateway } = await gatewayWith(pluginOf(({ metrics }) => {
-    metrics.add(() => [{ type: 'gauge', name: 'my_queue_length', help: 'What waits.', samples: [[{ queue: 'a' }, 3], [{ queue: 'b' }, 0]] }]);
-    metrics.add(() => { throw new Error('not now'); });
-  }));
-  for (let scrape = 0; scrape < 2; scrape++) expect(await (await gateway.get('/metrics')).text()).toContain('# HELP my_queue_length What waits.\n# TYPE my_queue_length gauge\nmy_queue_length{queue="a"} 3\nmy_queue_length{queue="b"} 0\n');
+  const { gateway } = await gatewayWith(
+    pluginOf(({ metrics }) => {
+      metrics.add(() => [
+        {
+          type: 'gauge',
+          name: 'my_queue_length',
+          help: 'What waits.',
+          samples: [
+            [{ queue: 'a' }, 3],
+            [{ queue: 'b' }, 0],
+          ],
+        },
+      ]);
+      metrics.add(() => {
+        throw new Error('not now');
+      });
+    }),
+  );
+  for (let scrape = 0; scrape < 2; scrape++) {
+    expect(await (await gateway.get('/metrics')).text()).toContain(
+      '# HELP my_queue_length What waits.\n# TYPE my_queue_length gauge\nmy_queue_length{queue="a"} 3\nmy_queue_length{queue="b"} 0\n',
+    );
+  }
   expect(gateway.lines.filter((line) => line.includes('not now'))).toHaveLength(1);
 });
 
 describe('a tap of reply', () => {
-  const greeting = pluginOf(({ hooks }) => hooks.reply.tap((headers, { status, error }) => ({ ...headers, 'X-Greeting': `${status} ${error?.code ?? 'fine'}`, 'content-type': 'text/plain', 'content-length': '1', 'x-bad': 'a\r\nb: c' })));
+  const greeting = pluginOf(({ hooks }) =>
+    hooks.reply.tap((headers, { status, error }) => ({
+      ...headers,
+      'X-Greeting': `${status} ${error?.code ?? 'fine'}`,
+      'content-type': 'text/plain',
+      'content-length': '1',
+      'x-bad': 'a\r\nb: c',
+    })),
+  );
 
   test('adds headers to an answer, plain and streamed', async () => {
     const { gateway, upstream } = await gatewayWith(greeting);
@@ -100,7 +148,13 @@ describe('a tap of reply', () => {
   });
 
   test('that throws does not change the reply', async () => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.reply.tap(() => { throw new Error('no'); })));
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) =>
+        hooks.reply.tap(() => {
+          throw new Error('no');
+        }),
+      ),
+    );
     expect((await gateway.chat({})).status).toBe(200);
     expect(gateway.lines.join()).toContain('test/means');
   });
@@ -110,20 +164,47 @@ describe('an error of a plugin', () => {
   const closed = defineError({ code: 'shop_closed', status: 423, isFinal: true });
 
   test('reaches the caller with its own code, status and time to wait', async () => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(closed, 'The shop is closed.', { retryAfterMs: 1500 }); }), { errors: [closed] }));
+    const { gateway } = await gatewayWith(
+      pluginOf(
+        ({ hooks }) =>
+          hooks.normalise.tap(() => {
+            throw new GatewayError(closed, 'The shop is closed.', { retryAfterMs: 1500 });
+          }),
+        { errors: [closed] },
+      ),
+    );
     const response = await gateway.chat({});
-    expect([response.status, response.headers.get('retry-after-ms'), response.headers.get('x-should-retry')]).toEqual([423, '1500', 'false']);
-    expect(await response.json()).toEqual({ error: { message: 'The shop is closed.', type: 'invalid_request_error', param: null, code: 'shop_closed' } });
+    expect([response.status, response.headers.get('retry-after-ms'), response.headers.get('x-should-retry')]).toEqual([
+      423,
+      '1500',
+      'false',
+    ]);
+    expect(await response.json()).toEqual({
+      error: { message: 'The shop is closed.', type: 'invalid_request_error', param: null, code: 'shop_closed' },
+    });
     expect(gateway.records[0]?.error).toMatchObject({ code: 'shop_closed', plugin: 'test/means' });
   });
 
   const failingWith = async (facts: object): ReturnType<typeof gatewayWith> =>
-    await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(closed, 'The shop is closed.', facts); }), { errors: [closed] }));
+    await gatewayWith(
+      pluginOf(
+        ({ hooks }) =>
+          hooks.normalise.tap(() => {
+            throw new GatewayError(closed, 'The shop is closed.', facts);
+          }),
+        { errors: [closed] },
+      ),
+    );
 
   test('may have headers, but none that the gateway itself writes', async () => {
     const { gateway } = await failingWith({ headers: { 'X-Shop': 'a', 'Content-Type': 'text/html', 'x-request-id': 'mine' } });
     const { status, headers } = await gateway.chat({});
-    expect([status, headers.get('x-shop'), headers.get('content-type'), headers.get('x-request-id')]).toEqual([423, 'a', 'application/json', gateway.records[0]?.id]);
+    expect([status, headers.get('x-shop'), headers.get('content-type'), headers.get('x-request-id')]).toEqual([
+      423,
+      'a',
+      'application/json',
+      gateway.records[0]?.id,
+    ]);
   });
 
   test.each<[string, unknown]>([
@@ -136,11 +217,18 @@ describe('an error of a plugin', () => {
   ])('with a header that cannot be sent, %s: %j, is a plugin_error, and the process log names the header', async (name, value) => {
     const { gateway } = await failingWith({ headers: { [name]: value } });
     const response = await gateway.chat({});
-    expect([response.status, ((await response.json()) as { error: object }).error]).toMatchObject([500, { code: 'plugin_error', message: 'The plugin "test/means" failed at "normalise".' }]);
+    expect([response.status, ((await response.json()) as { error: object }).error]).toMatchObject([
+      500,
+      { code: 'plugin_error', message: 'The plugin "test/means" failed at "normalise".' },
+    ]);
     expect(gateway.lines.join('')).toContain(`TypeError: a GatewayError cannot have the header \\"${name}\\"`);
   });
 
-  test.each([[-5, '0'], [Number.NaN, null], [Infinity, null]])('whose time to wait is %s has the header retry-after-ms: %s', async (retryAfterMs, wanted) => {
+  test.each([
+    [-5, '0'],
+    [Number.NaN, null],
+    [Infinity, null],
+  ])('whose time to wait is %s has the header retry-after-ms: %s', async (retryAfterMs, wanted) => {
     const { gateway } = await failingWith({ retryAfterMs });
     expect((await gateway.chat({})).headers.get('retry-after-ms')).toBe(wanted);
   });
@@ -153,15 +241,30 @@ describe('an error of a plugin', () => {
     [{ status: 423 }, 'a GatewayError needs an error code'],
     [null, 'a GatewayError needs an error code'],
   ])('that is made of %j is a plugin_error on record, and the process log says why', async (kind, words) => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(kind as never, 'The shop is closed.'); })));
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) =>
+        hooks.normalise.tap(() => {
+          throw new GatewayError(kind as never, 'The shop is closed.');
+        }),
+      ),
+    );
     const response = await gateway.chat({});
-    expect([response.status, await response.json()]).toEqual([500, { error: expect.objectContaining({ type: 'server_error', code: 'plugin_error' }) }]);
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      { error: expect.objectContaining({ type: 'server_error', code: 'plugin_error' }) },
+    ]);
     expect(gateway.records.map(({ status, error }) => [status, error?.code, error?.plugin])).toEqual([[500, 'plugin_error', 'test/means']]);
     expect(gateway.lines.join('')).toContain(JSON.stringify(words).slice(1, -1));
   });
 
   test('that was not made by defineError has the type of its status', async () => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError({ code: 'shop_closed', status: 403 } as never, 'The shop is closed.'); })));
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) =>
+        hooks.normalise.tap(() => {
+          throw new GatewayError({ code: 'shop_closed', status: 403 } as never, 'The shop is closed.');
+        }),
+      ),
+    );
     expect(await (await gateway.chat({})).json()).toMatchObject({ error: { type: 'permission_error', code: 'shop_closed' } });
   });
 
@@ -169,19 +272,30 @@ describe('an error of a plugin', () => {
     const twin = { ...pluginOf(() => {}, { errors: [closed] }), name: 'test/twin' };
     const upstream = await startUpstream();
     open.push(upstream);
-    await expect(testGateway({ config: oneUpstream(upstream.url), plugins: [pluginOf(() => {}, { errors: [closed] }), twin] })).rejects.toThrow('"test/means" and "test/twin" both declare the error code "shop_closed"');
+    await expect(
+      testGateway({ config: oneUpstream(upstream.url), plugins: [pluginOf(() => {}, { errors: [closed] }), twin] }),
+    ).rejects.toThrow('"test/means" and "test/twin" both declare the error code "shop_closed"');
   });
 
-  test.each([[{ code: 'Shop', status: 400 }, 'lower_snake_case'], [{ code: 'invalid_json', status: 400 }, "gateway's own"], [{ code: 'shop_closed', status: 200 }, 'from 400 to 599']])('cannot be defined as %j', (kind, words) => {
+  test.each([
+    [{ code: 'Shop', status: 400 }, 'lower_snake_case'],
+    [{ code: 'invalid_json', status: 400 }, "gateway's own"],
+    [{ code: 'shop_closed', status: 200 }, 'from 400 to 599'],
+  ])('cannot be defined as %j', (kind, words) => {
     expect(() => defineError(kind)).toThrow(words);
   });
 });
 
 test('a field that two plugins declare must have the same kind in both', async () => {
-  const field = (name: string, kind: 'text' | 'number'): AnyPlugin => ({ ...pluginOf(() => {}, { fields: { score: { kind, description: 'x' } } }), name });
+  const field = (name: string, kind: 'text' | 'number'): AnyPlugin => ({
+    ...pluginOf(() => {}, { fields: { score: { kind, description: 'x' } } }),
+    name,
+  });
   const upstream = await startUpstream();
   open.push(upstream);
-  await expect(testGateway({ config: oneUpstream(upstream.url), plugins: [field('test/a', 'text'), field('test/b', 'number')] })).rejects.toThrow('"test/a" and "test/b" both declare the field "score", as text and as number');
+  await expect(
+    testGateway({ config: oneUpstream(upstream.url), plugins: [field('test/a', 'text'), field('test/b', 'number')] }),
+  ).rejects.toThrow('"test/a" and "test/b" both declare the field "score", as text and as number');
   open.push(await testGateway({ config: oneUpstream(upstream.url), plugins: [field('test/a', 'text'), field('test/b', 'text')] }));
 });
 
@@ -199,9 +313,14 @@ describe('an endpoint of a plugin', () => {
   const asAdmin = { authorization: 'Bearer an-admin-key-of-some-length' };
 
   test.each([
-    ['/key', {}, 401], ['/key', asAnn, 200], ['/key', asAdmin, 401],
-    ['/default', {}, 401], ['/default', asAnn, 200],
-    ['/admin', {}, 401], ['/admin', asAnn, 401], ['/admin', asAdmin, 200],
+    ['/key', {}, 401],
+    ['/key', asAnn, 200],
+    ['/key', asAdmin, 401],
+    ['/default', {}, 401],
+    ['/default', asAnn, 200],
+    ['/admin', {}, 401],
+    ['/admin', asAnn, 401],
+    ['/admin', asAdmin, 200],
     ['/none', {}, 200],
   ])('%s with %j answers %i', async (path, headers, status) => {
     const { gateway } = await gatewayWith(shop, { keys, server });
@@ -209,24 +328,48 @@ describe('an endpoint of a plugin', () => {
   });
 
   test('that changes something is not opened by the cookie of a browser when another site asks', async () => {
-    const write = pluginOf(({ routes }) => routes.add({ method: 'POST', path: '/write', auth: 'admin', handle: () => json({ written: true }) }));
+    const write = pluginOf(({ routes }) =>
+      routes.add({ method: 'POST', path: '/write', auth: 'admin', handle: () => json({ written: true }) }),
+    );
     const { gateway } = await gatewayWith(write, { server });
     const cookie = `${adminCookie}=${newSession(new Secret(server.admin_key), Date.now() + 60_000).value}`;
-    const asked = async (site: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
+    const asked = async (site: string): Promise<number> =>
+      (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
     expect([await asked('same-origin'), await asked('cross-site'), await asked('none')]).toEqual([200, 401, 401]);
     // over plain HTTP from another machine, a browser sends its origin alone
-    const from = async (origin: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, origin } })).status;
-    expect([await from(gateway.url), await from('http://elsewhere.example'), await from('null'), (await gateway.post({}, { path: '/write', headers: { cookie } })).status]).toEqual([200, 401, 401, 401]);
+    const from = async (origin: string): Promise<number> =>
+      (await gateway.post({}, { path: '/write', headers: { cookie, origin } })).status;
+    expect([
+      await from(gateway.url),
+      await from('http://elsewhere.example'),
+      await from('null'),
+      (await gateway.post({}, { path: '/write', headers: { cookie } })).status,
+    ]).toEqual([200, 401, 401, 401]);
   });
 
   test('that changes something is refused to a page of another site where nobody needs the admin key', async () => {
-    const write = pluginOf(({ routes }) => (['GET', 'POST', 'DELETE'] as const).forEach((method) => routes.add({ method, path: '/write', auth: 'admin', handle: () => json({ written: true }) })));
+    const write = pluginOf(({ routes }) =>
+      (['GET', 'POST', 'DELETE'] as const).forEach((method) =>
+        routes.add({ method, path: '/write', auth: 'admin', handle: () => json({ written: true }) }),
+      ),
+    );
     for (const config of [{}, { server: { ...server, admin_open: true } }]) {
       const { gateway } = await gatewayWith(write, config);
-      const status = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<number> => (await gateway.ask('/write', { method, headers })).status;
-      expect([await status({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }), await status({ 'sec-fetch-site': 'same-site' }, 'DELETE'), await status({ origin: 'https://evil.example' }), await status({ origin: 'null' })]).toEqual([403, 403, 403, 403]);
+      const status = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<number> =>
+        (await gateway.ask('/write', { method, headers })).status;
+      expect([
+        await status({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }),
+        await status({ 'sec-fetch-site': 'same-site' }, 'DELETE'),
+        await status({ origin: 'https://evil.example' }),
+        await status({ origin: 'null' }),
+      ]).toEqual([403, 403, 403, 403]);
       // programs send no such headers, and a link on a page of another site only reads
-      expect([await status({}), await status({ 'sec-fetch-site': 'same-origin' }), await status({ origin: gateway.url }), await status({ 'sec-fetch-site': 'cross-site' }, 'GET')]).toEqual([200, 200, 200, 200]);
+      expect([
+        await status({}),
+        await status({ 'sec-fetch-site': 'same-origin' }),
+        await status({ origin: gateway.url }),
+        await status({ 'sec-fetch-site': 'cross-site' }, 'GET'),
+      ]).toEqual([200, 200, 200, 200]);
     }
   });
 
@@ -238,17 +381,29 @@ describe('an endpoint of a plugin', () => {
 
 describe('a check of a plugin', () => {
   test('is shown under its own name, and one that fails makes the gateway degraded', async () => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.health.tap((report) => withCheck(report, 'vault', { connected: false, error: 'sealed' }))));
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) => hooks.health.tap((report) => withCheck(report, 'vault', { connected: false, error: 'sealed' }))),
+    );
     const response = await gateway.get('/');
     expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ health: { status: 'degraded', vault: { connected: false, error: 'sealed' }, redis: { connected: false } } });
+    expect(await response.json()).toMatchObject({
+      health: { status: 'degraded', vault: { connected: false, error: 'sealed' }, redis: { connected: false } },
+    });
   });
 });
 
 describe('a tap', () => {
   test('needs no name, and has that of its plugin', async () => {
-    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new Error('no'); })));
-    expect(await (await gateway.chat({})).json()).toMatchObject({ error: { code: 'plugin_error', message: expect.stringContaining('test/means') } });
+    const { gateway } = await gatewayWith(
+      pluginOf(({ hooks }) =>
+        hooks.normalise.tap(() => {
+          throw new Error('no');
+        }),
+      ),
+    );
+    expect(await (await gateway.chat({})).json()).toMatchObject({
+      error: { code: 'plugin_error', message: expect.stringContaining('test/means') },
+    });
   });
 
   test('cannot call the hooks of others', async () => {
@@ -258,10 +413,12 @@ describe('a tap', () => {
   });
 
   test('has its time on record, and the plugin that supplied the answer has not the time of the provider', async () => {
-    const slow = pluginOf(({ hooks }) => hooks.normalise.tapPromise(async (request) => {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      return request;
-    }));
+    const slow = pluginOf(({ hooks }) =>
+      hooks.normalise.tapPromise(async (request) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return request;
+      }),
+    );
     const { gateway, upstream } = await gatewayWith(slow);
     upstream.script(async (response, asked) => {
       await pause(200);

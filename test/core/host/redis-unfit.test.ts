@@ -33,14 +33,24 @@ interface Opened {
   messages(): string[];
 }
 
-/** A client that has learned what is at the address: on a busy machine its time for that, 300 ms, may be over before, and then another client tries. */
+/**
+ * A client that has learned what is at the address: on a busy machine its
+ * time for that, 300 ms, may be over before, and then another client tries.
+ */
 async function opened(url: string): Promise<Opened> {
   const lines: string[] = [];
-  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
+  const client = new RedisClient(
+    new Secret(url),
+    createLogger((line) => void lines.push(line)),
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   if ((await client.health()).error === 'timeout') return await opened(url);
-  return { client, logged: () => lines.map((line) => JSON.parse(line) as { msg: string; error?: string }), messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+  return {
+    client,
+    logged: () => lines.map((line) => JSON.parse(line) as { msg: string; error?: string }),
+    messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+  };
 }
 
 /** Asks until Redis answers in time. */
@@ -50,7 +60,13 @@ const isAway = 'Redis cannot be used; until it can, nothing is shared with other
 const isBack = 'Redis answers again';
 const portOf = ({ url }: RedisServer): string => new URL(url).port;
 
-test.each(['redis://127.0.0.1', 'redis://127.0.0.1:6379/', 'rediss://user:p%40ss%25@cache.example:6380/7', 'redis://[::1]:6379', 'redis://:secret@cache?family=6'])('%s is an address', (url) => {
+test.each([
+  'redis://127.0.0.1',
+  'redis://127.0.0.1:6379/',
+  'rediss://user:p%40ss%25@cache.example:6380/7',
+  'redis://[::1]:6379',
+  'redis://:secret@cache?family=6',
+])('%s is an address', (url) => {
   expect(isRedisAddress(url)).toBe(true);
 });
 
@@ -108,7 +124,8 @@ test('after its primary hung, the client uses the primary to which a Sentinel mo
   const sentinel = await startRedis(undefined, { sentinelOf: Number(portOf(one)) });
   onTestFinished(() => sentinel.stop());
   const asked = adminOf(sentinel.url);
-  const primary = async (): Promise<string | undefined> => ((await asked.call('SENTINEL', 'get-master-addr-by-name', 'main')) as string[])[1];
+  const primary = async (): Promise<string | undefined> =>
+    ((await asked.call('SENTINEL', 'get-master-addr-by-name', 'main')) as string[])[1];
   await expect.poll(() => asked.call('SENTINEL', 'replicas', 'main')).toHaveLength(1);
   const proxy = await proxyTo(one.url);
   onTestFinished(() => proxy.close());
@@ -125,7 +142,9 @@ test('after its primary hung, the client uses the primary to which a Sentinel mo
   await inTime(() => client.set('one', 'by the second', 60));
   expect(await adminOf(two.url).get('one')).toBe('by the second');
   // it may be away again for a moment where the machine is busy
-  expect(new Set(messages().slice(before))).toEqual(new Set(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]));
+  expect(new Set(messages().slice(before))).toEqual(
+    new Set(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]),
+  );
 });
 
 test('a Sentinel is reported as a Sentinel', async () => {
@@ -136,7 +155,10 @@ test('a Sentinel is reported as a Sentinel', async () => {
   expect(logged()).toEqual([expect.objectContaining({ msg: isAway, error: expect.stringContaining('Sentinel') })]);
 });
 
-test.each([['that Redis does not have', 'redis://', 'ERR DB index is out of range'], ['that its user may not select', 'redis://gateway:right@', 'NOPERM']])('a database %s is not replaced by the first one', async (_, scheme, why) => {
+test.each([
+  ['that Redis does not have', 'redis://', 'ERR DB index is out of range'],
+  ['that its user may not select', 'redis://gateway:right@', 'NOPERM'],
+])('a database %s is not replaced by the first one', async (_, scheme, why) => {
   const { url } = await started();
   const admin = adminOf(url);
   await admin.acl('SETUSER', 'gateway', 'on', '>right', '~*', '+@all', '-select');
@@ -158,7 +180,16 @@ test('a user with only the commands of the docs waits until Redis has loaded its
   await adminOf(first.url).eval("for at = 1, 10000 do redis.call('SET', at, string.rep('x', 1024)) end", 0);
   await adminOf(first.url).save();
   // it handles commands after each key, and would load for three minutes
-  const { url } = await started('--dir', folder, '--aclfile', users, '--key-load-delay', '20000', '--loading-process-events-interval-bytes', '1024');
+  const { url } = await started(
+    '--dir',
+    folder,
+    '--aclfile',
+    users,
+    '--key-load-delay',
+    '20000',
+    '--loading-process-events-interval-bytes',
+    '1024',
+  );
   const { client, messages } = await opened(`redis://gateway:right@${new URL(url).host}`);
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'loading' }]);
   const admin = new Redis(url, { enableReadyCheck: false });
@@ -170,7 +201,10 @@ test('a user with only the commands of the docs waits until Redis has loaded its
   expect(printed).not.toHaveBeenCalled();
 });
 
-test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for another name', () => trustedCertificate('DNS:other.example')]])('a Redis with a certificate %s is reported with the certificate as the reason', async (_, made) => {
+test.each([
+  ['that nobody signed', () => certificate('IP:127.0.0.1')],
+  ['for another name', () => trustedCertificate('DNS:other.example')],
+])('a Redis with a certificate %s is reported with the certificate as the reason', async (_, made) => {
   const server = createServer(made());
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -23,7 +23,11 @@ interface Scene {
 /** A client that is connected: on a busy machine its time for that may be over before, and then another one tries. */
 async function connected(url: string, lines: string[], refusedForMs?: number): Promise<RedisClient> {
   lines.length = 0;
-  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)), refusedForMs);
+  const client = new RedisClient(
+    new Secret(url),
+    createLogger((line) => void lines.push(line)),
+    refusedForMs,
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   return client.isAway ? await connected(url, lines, refusedForMs) : client;
@@ -79,7 +83,10 @@ test('does not ask a Redis that failed three times in a row, until it answers ag
   await expect.poll(() => client.isAway).toBe(false);
   expect(await inTime(() => client.get('one'))).toBeNull();
   // on a busy machine it may be away again meanwhile
-  expect(messages().slice(0, 2)).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+  expect(messages().slice(0, 2)).toEqual([
+    'Redis does not answer; until it does, nothing is shared with other gateways',
+    'Redis answers again',
+  ]);
 });
 
 test('reports that Redis without memory refuses writes, while it answers reads', async () => {
@@ -87,7 +94,9 @@ test('reports that Redis without memory refuses writes, while it answers reads',
   await admin.config('SET', 'maxmemory', '1');
   await expect.poll(() => outcome(client.set('one', 'text', 60))).toContain('OOM command not allowed');
   expect(await inTime(() => client.get('one'))).toBeNull();
-  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), client.health())).toEqual({ connected: false, error: 'refused' });
+  await expect
+    .poll(async () => (await outcome(client.set('one', 'text', 60)), client.health()))
+    .toEqual({ connected: false, error: 'refused' });
   expect(client.isAway).toBe(false);
   for (let at = 0; at < 4; at++) await outcome(client.set('one', 'text', 60));
 
@@ -96,7 +105,9 @@ test('reports that Redis without memory refuses writes, while it answers reads',
   const told = (): string[] => messages().filter((message) => /refuses|accepts/.test(message));
   await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), told().at(-1))).toBe(accepted);
   // on a busy machine it may have told this before, when the time of the first refusal was over
-  expect(new Set(told())).toEqual(new Set(['Redis refuses commands; the data of these commands is not shared with other gateways', accepted]));
+  expect(new Set(told())).toEqual(
+    new Set(['Redis refuses commands; the data of these commands is not shared with other gateways', accepted]),
+  );
   expect(await inTime(() => client.get('one'))).toBe('text');
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });
@@ -118,7 +129,10 @@ test('rejects at once while Redis is away, and a late answer does no harm', asyn
 test('connects to a Redis that was away when the gateway started', async () => {
   const redis = await startRedis();
   await redis.stop();
-  const client = new RedisClient(new Secret(redis.url), createLogger(() => {}));
+  const client = new RedisClient(
+    new Secret(redis.url),
+    createLogger(() => {}),
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   expect(client.isAway).toBe(true);
@@ -136,9 +150,17 @@ test('says whether Redis refuses the password, says nothing, or is not there', a
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const address = new URL(redis.url);
-  const reasons = [[redis.url, 'auth_failed'], [`redis://:wrong@${address.host}`, 'auth_failed'], [`redis://127.0.0.1:${(silent.address() as AddressInfo).port}`, 'timeout'], ['redis://127.0.0.1:1', 'refused']] as const;
+  const reasons = [
+    [redis.url, 'auth_failed'],
+    [`redis://:wrong@${address.host}`, 'auth_failed'],
+    [`redis://127.0.0.1:${(silent.address() as AddressInfo).port}`, 'timeout'],
+    ['redis://127.0.0.1:1', 'refused'],
+  ] as const;
   for (const [url, reason] of reasons) {
-    const client = new RedisClient(new Secret(url), createLogger(() => {}));
+    const client = new RedisClient(
+      new Secret(url),
+      createLogger(() => {}),
+    );
     await client.open();
     await expect.poll(() => client.health()).toEqual({ connected: false, error: reason });
     client[Symbol.dispose]();
@@ -162,7 +184,10 @@ test('is in the health report of GET /, also after it has stopped', async () => 
 
 test('never prints the password of its address', async () => {
   const lines: string[] = [];
-  const client = new RedisClient(new Secret('redis://user:hunter2hunter@127.0.0.1:1'), createLogger((line) => void lines.push(line)));
+  const client = new RedisClient(
+    new Secret('redis://user:hunter2hunter@127.0.0.1:1'),
+    createLogger((line) => void lines.push(line)),
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   expect(lines.length).toBeGreaterThan(0);
@@ -174,8 +199,15 @@ test('has no connection of a gateway that was refused', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const shop = defineError({ code: 'shop_closed', status: 403 });
-  const plugins = ['one', 'two'].map((name): AnyPlugin => ({ name: `test/${name}`, summary: 'a plugin with an error of its own', errors: [shop], apply() {} }));
+  const plugins = ['one', 'two'].map((name): AnyPlugin => ({
+    name: `test/${name}`,
+    summary: 'a plugin with an error of its own',
+    errors: [shop],
+    apply() {},
+  }));
   const redis = { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  await expect(testGateway({ config: { ...oneUpstream('http://127.0.0.1:9'), redis }, plugins })).rejects.toThrow('both declare the error code');
+  await expect(testGateway({ config: { ...oneUpstream('http://127.0.0.1:9'), redis }, plugins })).rejects.toThrow(
+    'both declare the error code',
+  );
   expect(await new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
 });

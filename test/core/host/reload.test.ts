@@ -34,7 +34,15 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   const built: Config[] = [];
   /** Run while the next gateway is built, after its config was read, and a moment after it was built. */
   const during = { rebuild: (): void => {}, built: (): void => {} };
-  const write = (name: string, more: object = {}): void => writeFileSync(file, JSON.stringify({ plugins: quietPlugins, ...oneUpstream(url, { routing: { models: { [name]: { candidates: ['plain'] } } } }), ...more }));
+  const write = (name: string, more: object = {}): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        plugins: quietPlugins,
+        ...oneUpstream(url, { routing: { models: { [name]: { candidates: ['plain'] } } } }),
+        ...more,
+      }),
+    );
 
   const rebuild = async (): Promise<Rebuilt> => {
     const loaded = await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: quietPlugins });
@@ -64,13 +72,38 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
     return old;
   };
   await meanwhile(write);
-  const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], bound, rebuild, swap, everyMs: 1_000_000, readAt });
+  const watching = watchConfig({
+    logger: createLogger((line) => void lines.push(line)),
+    files: [file],
+    bound,
+    rebuild,
+    swap,
+    everyMs: 1_000_000,
+    readAt,
+  });
   const look = (): Promise<void> => watching.look();
   const reload = (): Promise<void> => look().then(look);
   await reload();
-  ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
+  ends.push(async () => {
+    watching.stop();
+    await current.close();
+    rmSync(folder, { recursive: true });
+  });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, built, during, name, look, reload, readNow: () => watching.readNow(), stop: () => watching.stop(), current: () => current };
+  return {
+    file,
+    write,
+    lines,
+    closed,
+    built,
+    during,
+    name,
+    look,
+    reload,
+    readNow: () => watching.readNow(),
+    stop: () => watching.stop(),
+    current: () => current,
+  };
 }
 
 describe('a config that', () => {
@@ -90,12 +123,23 @@ describe('a config that', () => {
 
   it('has another address is loaded, and each reload names the settings that wait for a restart', async () => {
     const { write, reload, name, lines } = await watched();
-    const told = (): unknown[] => lines.splice(0).map((line) => { const { level, msg, settings } = JSON.parse(line) as Record<string, unknown>; return { level, msg, settings }; });
+    const told = (): unknown[] =>
+      lines.splice(0).map((line) => {
+        const { level, msg, settings } = JSON.parse(line) as Record<string, unknown>;
+        return { level, msg, settings };
+      });
     const reloaded = { level: 'info', msg: 'config reloaded' };
     write('second', { server: { port: 4001, host: 'localhost' } });
     await reload();
     expect([name(), lastReload()?.problems]).toEqual(['second', null]);
-    expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.host: 127.0.0.1 → localhost', 'server.port: 4000 → 4001'] }]);
+    expect(told()).toEqual([
+      reloaded,
+      {
+        level: 'warn',
+        msg: expect.stringContaining('restart'),
+        settings: ['server.host: 127.0.0.1 → localhost', 'server.port: 4000 → 4001'],
+      },
+    ]);
     write('third', { server: { port: 4001 } });
     await reload();
     expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.port: 4000 → 4001'] }]);
@@ -200,15 +244,21 @@ describe('a config that', () => {
     expect(name()).toBe('third');
   });
 
-  it.each(['rebuild', 'built'] as const)('has changed when the process begins to end is not used, and its gateway is closed: at %s', async (moment) => {
-    const { write, reload, name, during, stop, closed } = await watched();
-    write('second');
-    during[moment] = stop;
-    await reload();
-    expect([name(), closed]).toEqual(['first', ['second']]);
-  });
+  it.each(['rebuild', 'built'] as const)(
+    'has changed when the process begins to end is not used, and its gateway is closed: at %s',
+    async (moment) => {
+      const { write, reload, name, during, stop, closed } = await watched();
+      write('second');
+      during[moment] = stop;
+      await reload();
+      expect([name(), closed]).toEqual(['first', ['second']]);
+    },
+  );
 
-  it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('is %s for a moment is not loaded', async (_, text) => {
+  it.each([
+    ['empty', ''],
+    ['half written', '{"plugins": ["auth/keys", "rou'],
+  ])('is %s for a moment is not loaded', async (_, text) => {
     const { file, write, look, name, lines } = await watched();
     writeFileSync(file, text);
     await look();
@@ -261,8 +311,18 @@ describe('a config that', () => {
       return { problems: 'no config', files: [file] };
     };
     writeFileSync(file, 'the first');
-    const watching = watchConfig({ logger: createLogger(() => {}), files: [file], bound: { host: '127.0.0.1', port: 4000, workers: 1 }, rebuild, swap: (former) => former, everyMs });
-    ends.push(() => { watching.stop(); rmSync(dirname(file), { recursive: true }); });
+    const watching = watchConfig({
+      logger: createLogger(() => {}),
+      files: [file],
+      bound: { host: '127.0.0.1', port: 4000, workers: 1 },
+      rebuild,
+      swap: (former) => former,
+      everyMs,
+    });
+    ends.push(() => {
+      watching.stop();
+      rmSync(dirname(file), { recursive: true });
+    });
     await watching.look();
     writeFileSync(file, 'the second');
     await begun.promise;
@@ -272,7 +332,10 @@ describe('a config that', () => {
     expect((await again.promise) - overAt).toBeGreaterThan(everyMs * 0.9);
   });
 
-  it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
+  it.each([
+    ['empty', ''],
+    ['half written', '{"plugins": ["auth/keys", "rou'],
+  ])('stays %s is not used', async (_, text) => {
     const { file, reload, name } = await watched();
     writeFileSync(file, text);
     await reload();
@@ -315,12 +378,22 @@ describe('the former gateway', () => {
   it('ends the requests of a key that the next config disables, and no others', async () => {
     const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }), streams(said('d')));
     const { write, reload, current } = await watched(up.url);
-    const keys = (more: object = {}): object => ({ keys: [{ name: 'a', key: ['key-of-a-0123456789', 'new-of-a-0123456789'], ...more }, { name: 'b', key: 'key-of-b-0123456789' }] });
+    const keys = (more: object = {}): object => ({
+      keys: [
+        { name: 'a', key: ['key-of-a-0123456789', 'new-of-a-0123456789'], ...more },
+        { name: 'b', key: 'key-of-b-0123456789' },
+      ],
+    });
     write('second', keys());
     await reload();
     const { url, drain } = await listen({ ...current().config.server, port: 0, service: current });
     ends.push(() => drain(0, []));
-    const ask = (key: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] }) });
+    const ask = (key: string): Promise<Response> =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+      });
     const running = await ask('new-of-a-0123456789');
     write('third', keys({ disabled: true }));
     await reload();

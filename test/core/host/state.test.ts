@@ -41,7 +41,11 @@ describe('the state of a plugin', () => {
   test('that throws when it is disposed is named, and the other states and the gateway close', async () => {
     let disposed = 0;
     const keeps = probe(({ state }) => {
-      state('broken', () => ({ [Symbol.dispose]() { throw new Error('the socket is gone'); } }));
+      state('broken', () => ({
+        [Symbol.dispose]() {
+          throw new Error('the socket is gone');
+        },
+      }));
       state('sound', () => ({ [Symbol.dispose]: () => void disposed++ }));
     });
     const { gateway, lines } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [keeps] });

@@ -34,20 +34,40 @@ describe('a gateway without keys', () => {
     const asked = [
       await gateway.chat({}, foreign),
       await gateway.post({ model: 'plain', messages: [] }, { path: '/v1/chat/completions?x=1', headers: foreign }),
-      ...(await Promise.all(['/', '/v1/models', '/v1/models/plain', '/metrics', '/nowhere', '/%zz'].map(async (path) => await gateway.get(path, foreign)))),
+      ...(await Promise.all(
+        ['/', '/v1/models', '/v1/models/plain', '/metrics', '/nowhere', '/%zz'].map(async (path) => await gateway.get(path, foreign)),
+      )),
     ];
     expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 403));
-    expect(await (asked[0] as Response).json()).toMatchObject({ error: { code: 'host_not_allowed', type: 'permission_error', message: expect.stringMatching(/localhost.*"evil\.example".*server\.allowed_hosts/) } });
+    expect(await (asked[0] as Response).json()).toMatchObject({
+      error: {
+        code: 'host_not_allowed',
+        type: 'permission_error',
+        message: expect.stringMatching(/localhost.*"evil\.example".*server\.allowed_hosts/),
+      },
+    });
     expect(upstream.asked).toEqual([]);
     expect(gateway.records[0]).toMatchObject({ path: '/v1/chat/completions', status: 403, error: { code: 'host_not_allowed' } });
   });
 
-  test.each(['localhost', 'localhost:4000', 'LOCALHOST:1', 'app.localhost', '127.0.0.1:4000', '127.8.9.1', '[::1]:4000', '[::1]'])('answers under the name %s', async (host) => {
-    await begin();
-    expect((await gateway.chat({}, { host })).status).toBe(200);
-  });
+  test.each(['localhost', 'localhost:4000', 'LOCALHOST:1', 'app.localhost', '127.0.0.1:4000', '127.8.9.1', '[::1]:4000', '[::1]'])(
+    'answers under the name %s',
+    async (host) => {
+      await begin();
+      expect((await gateway.chat({}, { host })).status).toBe(200);
+    },
+  );
 
-  test.each(['localhost.evil.example', '127.0.0.1.evil.example', 'notlocalhost', '10.0.0.1', '[::2]:4000', '0.0.0.0:4000', 'host.docker.internal', 'evil.example:80:80'])('refuses the name %s, also after another was accepted', async (host) => {
+  test.each([
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'notlocalhost',
+    '10.0.0.1',
+    '[::2]:4000',
+    '0.0.0.0:4000',
+    'host.docker.internal',
+    'evil.example:80:80',
+  ])('refuses the name %s, also after another was accepted', async (host) => {
     await begin();
     expect((await gateway.chat({})).status).toBe(200);
     expect((await gateway.chat({}, { host })).status).toBe(403);
@@ -67,7 +87,11 @@ test('a gateway with keys answers under every name', async () => {
 });
 
 describe('a request with two hosts', () => {
-  test.each([['host: localhost\r\nHost: evil.example'], ['host: evil.example\r\nhost: localhost'], ['Host: localhost\r\nx-a: 1\r\nHOST: localhost']])('is no valid HTTP: %j', async (hosts) => {
+  test.each([
+    ['host: localhost\r\nHost: evil.example'],
+    ['host: evil.example\r\nhost: localhost'],
+    ['Host: localhost\r\nx-a: 1\r\nHOST: localhost'],
+  ])('is no valid HTTP: %j', async (hosts) => {
     await begin({ keys });
     const answer = await raw(`GET / HTTP/1.1\r\n${hosts}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);

@@ -17,7 +17,11 @@ const serving = async (more: Record<string, unknown> = {}, env: Record<string, s
 };
 
 /** The reply is this error in the usual shape and on record, and the next request is answered. */
-async function expectRefusal(gateway: TestGateway, response: Response, wanted: { status: number; code: string; param?: string | null }): Promise<string> {
+async function expectRefusal(
+  gateway: TestGateway,
+  response: Response,
+  wanted: { status: number; code: string; param?: string | null },
+): Promise<string> {
   const body = (await response.json()) as { error: { message: string; type: string; param: string | null; code: string } };
   expect([response.status, body.error.code]).toEqual([wanted.status, wanted.code]);
   expect(response.headers.get('content-type')).toBe('application/json');
@@ -25,7 +29,14 @@ async function expectRefusal(gateway: TestGateway, response: Response, wanted: {
   expect(Object.keys(body.error)).toEqual(['message', 'type', 'param', 'code']);
   expect(body.error.message).not.toBe('');
   if (wanted.param !== undefined) expect(body.error.param).toBe(wanted.param);
-  expect(gateway.records).toMatchObject([{ id: response.headers.get('x-request-id'), status: wanted.status, outcome: 'refused', error: { code: wanted.code, message: body.error.message } }]);
+  expect(gateway.records).toMatchObject([
+    {
+      id: response.headers.get('x-request-id'),
+      status: wanted.status,
+      outcome: 'refused',
+      error: { code: wanted.code, message: body.error.message },
+    },
+  ]);
   return body.error.message;
 }
 
@@ -43,12 +54,27 @@ describe('a body', () => {
     ['that is null', 'null', 400, 'invalid_type'],
     ['that is a string', '"plain"', 400, 'invalid_type'],
     ['that is a number', '7', 400, 'invalid_type'],
-    ['with bytes that are no UTF-8', Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]), 400, 'invalid_utf8'],
+    [
+      'with bytes that are no UTF-8',
+      Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+      400,
+      'invalid_utf8',
+    ],
     ['nested 65 levels deep', nested(64), 400, 'json_too_deep'],
     ['nested 100,000 levels deep', nested(100_000), 400, 'json_too_deep'],
     ['that opens a million brackets', '['.repeat(1_000_000), 400, 'json_too_deep'],
-    ['with __proto__', '{"__proto__":{"polluted":true},"model":"plain","messages":[{"role":"user","content":"hi"}]}', 400, 'invalid_request'],
-    ['with more than 1,000 fields', JSON.stringify({ ...right, ...Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field-${at}`, 0])) }), 400, 'invalid_request'],
+    [
+      'with __proto__',
+      '{"__proto__":{"polluted":true},"model":"plain","messages":[{"role":"user","content":"hi"}]}',
+      400,
+      'invalid_request',
+    ],
+    [
+      'with more than 1,000 fields',
+      JSON.stringify({ ...right, ...Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field-${at}`, 0])) }),
+      400,
+      'invalid_request',
+    ],
   ])('%s is refused', async (_, body, status, code) => {
     const gateway = await serving();
     await expectRefusal(gateway, await gateway.post(body), { status, code });
@@ -57,7 +83,9 @@ describe('a body', () => {
 
   it('with a byte order mark is refused with a message about it, because editors do not show it', async () => {
     const gateway = await serving();
-    expect((await errorOf(await gateway.post(`\uFEFF${JSON.stringify(right)}`))).message).toMatch(/begins with a byte order mark .* without it/);
+    expect((await errorOf(await gateway.post(`\uFEFF${JSON.stringify(right)}`))).message).toMatch(
+      /begins with a byte order mark .* without it/,
+    );
   });
 
   it('nested to the limit is read', async () => {
@@ -67,7 +95,9 @@ describe('a body', () => {
 
   it('with __proto__ pollutes nothing', async () => {
     const { post } = await serving();
-    await post('{"model":"plain","messages":[{"role":"user","content":"hi","__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}');
+    await post(
+      '{"model":"plain","messages":[{"role":"user","content":"hi","__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}',
+    );
     expect(({} as Record<string, unknown>)['polluted']).toBe(undefined);
   });
 
@@ -82,7 +112,11 @@ describe('a body', () => {
     const gateway = await serving();
     const body = new Readable({ read: () => {} });
     body.push('{');
-    const response = await gateway.ask('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '100000000' }, body });
+    const response = await gateway.ask('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': '100000000' },
+      body,
+    });
     expect(response.headers.get('connection')).toBe('close');
     await expectRefusal(gateway, response, { status: 413, code: 'request_too_large' });
   });
@@ -170,19 +204,27 @@ describe('a field with an impossible value is named', () => {
 
   it('also where it is a number that is too large for JSON', async () => {
     const gateway = await serving();
-    await expectRefusal(gateway, await gateway.post('{"model":"plain","messages":[{"role":"user","content":"hi"}],"temperature":1e400}'), { status: 400, code: 'invalid_value', param: 'temperature' });
+    await expectRefusal(gateway, await gateway.post('{"model":"plain","messages":[{"role":"user","content":"hi"}],"temperature":1e400}'), {
+      status: 400,
+      code: 'invalid_value',
+      param: 'temperature',
+    });
   });
 });
 
 describe('a model', () => {
   it('that is misspelt gets a suggestion', async () => {
     const gateway = await serving();
-    expect(await expectRefusal(gateway, await gateway.chat({ model: 'thinkr' }), { status: 404, code: 'model_not_found', param: 'model' })).toContain('Did you mean "thinker"');
+    expect(
+      await expectRefusal(gateway, await gateway.chat({ model: 'thinkr' }), { status: 404, code: 'model_not_found', param: 'model' }),
+    ).toContain('Did you mean "thinker"');
   });
 
   it('of an unknown provider is refused', async () => {
     const gateway = await serving();
-    expect(await expectRefusal(gateway, await gateway.chat({ model: 'upp/plain' }), { status: 404, code: 'provider_not_found', param: 'model' })).toContain('Did you mean "up"');
+    expect(
+      await expectRefusal(gateway, await gateway.chat({ model: 'upp/plain' }), { status: 404, code: 'provider_not_found', param: 'model' }),
+    ).toContain('Did you mean "up"');
   });
 
   it('that its provider does not serve is refused', async () => {
@@ -192,8 +234,13 @@ describe('a model', () => {
 
   it('that was deactivated is refused with the date', async () => {
     const up = await provider();
-    const gateway = await gatewayOf({ ...config(up.url), models: [{ id: 'old', free: true, deactivated_at: '2020-05-01T00:00:00Z', providers: [{ providerId: 'up', externalId: 'old-1' }] }] });
-    expect(await expectRefusal(gateway, await gateway.chat({ model: 'old' }), { status: 410, code: 'model_deactivated', param: 'model' })).toContain('2020-05-01');
+    const gateway = await gatewayOf({
+      ...config(up.url),
+      models: [{ id: 'old', free: true, deactivated_at: '2020-05-01T00:00:00Z', providers: [{ providerId: 'up', externalId: 'old-1' }] }],
+    });
+    expect(
+      await expectRefusal(gateway, await gateway.chat({ model: 'old' }), { status: 410, code: 'model_deactivated', param: 'model' }),
+    ).toContain('2020-05-01');
   });
 
   it('whose provider has no key is refused with the name of the variable', async () => {
@@ -238,7 +285,12 @@ describe('a key', () => {
     expect((await post('{')).status).toBe(401);
   });
 
-  it.each([{ authorization: 'Bearer the-only-key-1234' }, { authorization: 'bearer the-only-key-1234' }, { authorization: 'Bearer   the-only-key-1234' }, { 'x-api-key': 'the-only-key-1234' }])('that is right is recognised: %o', async (headers) => {
+  it.each([
+    { authorization: 'Bearer the-only-key-1234' },
+    { authorization: 'bearer the-only-key-1234' },
+    { authorization: 'Bearer   the-only-key-1234' },
+    { 'x-api-key': 'the-only-key-1234' },
+  ])('that is right is recognised: %o', async (headers) => {
     const { chat, records } = await serving({ keys });
     expect([(await chat({}, headers as unknown as Record<string, string>)).status, records[0]?.key]).toEqual([200, 'team']);
   });
@@ -265,7 +317,9 @@ describe('a key', () => {
 
   it('may use the models of its patterns, under each of their names', async () => {
     const { chat } = await serving({ keys });
-    for (const model of ['thinker', 'thinker-2025', 'up/thinker', 'up/thinker-1']) expect([model, (await chat({ model }, { 'x-api-key': 'the-only-key-1234' })).status]).toEqual([model, 200]);
+    for (const model of ['thinker', 'thinker-2025', 'up/thinker', 'up/thinker-1']) {
+      expect([model, (await chat({ model }, { 'x-api-key': 'the-only-key-1234' })).status]).toEqual([model, 200]);
+    }
   });
 
   it('that may not use a model is not told why the model cannot be served', async () => {
@@ -340,11 +394,49 @@ describe('a malformed address', () => {
 });
 
 describe('a mutated body', () => {
-  const value = fc.oneof({ depthSize: 'small' }, fc.jsonValue(), fc.constantFrom<unknown>(null, '', 0, -1, 1e308, [], {}, 'plain', true, [[]], { type: 'function' }));
-  const fields = ['model', 'messages', 'stream_options', 'tools', 'tool_choice', 'response_format', 'max_tokens', 'temperature', 'stop', 'n', 'reasoning', 'reasoning_effort', 'logit_bias', 'user', 'toString', 'constructor', 'metadata'];
-  const message = fc.record({ role: fc.oneof(fc.constantFrom('user', 'assistant', 'tool', 'system'), value), content: value, tool_calls: value, tool_call_id: value }, { requiredKeys: [] });
-  const mutated = fc.record({ model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value), messages: fc.oneof(fc.constant(hi), fc.array(message), value), more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }) }).map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
-  const torn = fc.tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '[')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
+  const value = fc.oneof(
+    { depthSize: 'small' },
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(null, '', 0, -1, 1e308, [], {}, 'plain', true, [[]], { type: 'function' }),
+  );
+  const fields = [
+    'model',
+    'messages',
+    'stream_options',
+    'tools',
+    'tool_choice',
+    'response_format',
+    'max_tokens',
+    'temperature',
+    'stop',
+    'n',
+    'reasoning',
+    'reasoning_effort',
+    'logit_bias',
+    'user',
+    'toString',
+    'constructor',
+    'metadata',
+  ];
+  const message = fc.record(
+    {
+      role: fc.oneof(fc.constantFrom('user', 'assistant', 'tool', 'system'), value),
+      content: value,
+      tool_calls: value,
+      tool_call_id: value,
+    },
+    { requiredKeys: [] },
+  );
+  const mutated = fc
+    .record({
+      model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value),
+      messages: fc.oneof(fc.constant(hi), fc.array(message), value),
+      more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }),
+    })
+    .map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
+  const torn = fc
+    .tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '['))
+    .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
 
   it('gets an answer or an error of the caller, never an error of the gateway', async () => {
     const { post, lines } = await serving();

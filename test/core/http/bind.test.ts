@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { bindPort, PortInUse, UnusableSocket } from '../../../core/http/bind.ts';
 
-const refusal = async (host: string, port: number, more: object = {}): Promise<Error> => await bindPort({}, { host, port, ...more }).then(() => expect.fail('it listens'), (thrown: unknown) => thrown as Error);
+const refusal = async (host: string, port: number, more: object = {}): Promise<Error> =>
+  await bindPort({}, { host, port, ...more }).then(
+    () => expect.fail('it listens'),
+    (thrown: unknown) => thrown as Error,
+  );
 
 it('an address that is in use is refused with another port', async () => {
   const other = createServer();
@@ -13,16 +17,24 @@ it('an address that is in use is refused with another port', async () => {
   const { port } = other.address() as AddressInfo;
   const error = await refusal('127.0.0.1', port);
   other.close();
-  expect([error instanceof PortInUse, error.message]).toEqual([true, `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another: --port ${port + 1}`]);
+  expect([error instanceof PortInUse, error.message]).toEqual([
+    true,
+    `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another: --port ${port + 1}`,
+  ]);
 });
 
 it('an address of another machine is refused', async () => {
   // an address of the network for documentation
   const error = await refusal('192.0.2.1', 4000);
-  expect([error instanceof UnusableSocket, error.message]).toEqual([true, expect.stringMatching(/^This machine has no address 192\.0\.2\.1, .* Write one that it has/)]);
+  expect([error instanceof UnusableSocket, error.message]).toEqual([
+    true,
+    expect.stringMatching(/^This machine has no address 192\.0\.2\.1, .* Write one that it has/),
+  ]);
 });
 
-const [loopback] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) => (addresses.some(({ address }) => address === '::1') ? [name] : []));
+const [loopback] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+  addresses.some(({ address }) => address === '::1') ? [name] : [],
+);
 
 it.skipIf(loopback === undefined)('an address with the name of an interface is used as it is', async () => {
   const free = createServer();

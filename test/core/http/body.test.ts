@@ -8,7 +8,8 @@ import { readBody } from '../../../core/http/body.ts';
 import { isDeeper, objectIn, parseJson } from '../../../core/wire/json.ts';
 import { runs } from '../../_kit/fuzz.ts';
 
-const depthOf = (value: unknown): number => (typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf)));
+const depthOf = (value: unknown): number =>
+  typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf));
 
 describe('the depth scan', () => {
   it('agrees with a recursive count on any JSON', () => {
@@ -21,8 +22,14 @@ describe('the depth scan', () => {
   });
 
   it('does not count brackets inside strings, however they are escaped', () => {
-    const tricky = fc.array(fc.constantFrom('"', '\\', '[', '{', ']', '}', 'a', '\n', '\\"'), { maxLength: 30 }).map((parts) => parts.join(''));
-    fc.assert(fc.property(tricky, tricky, (key, text) => { expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false); }));
+    const tricky = fc
+      .array(fc.constantFrom('"', '\\', '[', '{', ']', '}', 'a', '\n', '\\"'), { maxLength: 30 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(tricky, tricky, (key, text) => {
+        expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false);
+      }),
+    );
   });
 
   it.each(['"', '"\\', '"[[[', '\\"[', ']]]]', ''])('ends on text that is no JSON: %j', (text) => {
@@ -33,18 +40,29 @@ describe('the depth scan', () => {
 describe('parsing', () => {
   it('returns the value that was written', () => {
     const accepted = fc.jsonValue({ maxDepth: 5 }).filter((value) => value === null || !Object.hasOwn(Object(value), '__proto__'));
-    fc.assert(fc.property(accepted, (value) => { expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value)))); }));
+    fc.assert(
+      fc.property(accepted, (value) => {
+        expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value))));
+      }),
+    );
   });
 
   it('refuses the key __proto__', () => {
-    expect(() => parseJson(Buffer.from('{"a": 1, "__proto__": null}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_request', param: '__proto__' }) as Error);
+    expect(() => parseJson(Buffer.from('{"a": 1, "__proto__": null}'), 64)).toThrow(
+      expect.objectContaining({ code: 'invalid_request', param: '__proto__' }) as Error,
+    );
   });
 
   it('refuses what is not JSON', () => {
     expect(() => parseJson(Buffer.from('{"a": x}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_json' }) as Error);
   });
 
-  it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that JSON can only write as null: %s', (json, param) => {
+  it.each([
+    ['{"a": 1e999}', 'a'],
+    ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'],
+    [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'],
+    [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)],
+  ])('refuses a number that JSON can only write as null: %s', (json, param) => {
     expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
   });
 
@@ -52,27 +70,44 @@ describe('parsing', () => {
     const told: number[] = [];
     parseJson(Buffer.from('{"a":[{},[],"{[:{"],"b":{"c:":1}}'), 64, (parts) => void told.push(parts));
     expect(told).toEqual([8]);
-    expect(() => parseJson(Buffer.from('no JSON'), 64, () => { throw new GatewayError('request_too_large', ''); })).toThrow(expect.objectContaining({ code: 'request_too_large' }) as Error);
+    expect(() =>
+      parseJson(Buffer.from('no JSON'), 64, () => {
+        throw new GatewayError('request_too_large', '');
+      }),
+    ).toThrow(expect.objectContaining({ code: 'request_too_large' }) as Error);
   });
 
-  it.each(['{"a": 1e308}', '{"a": -0.1e-999}', '{"a": "1e999"}'])('takes %s', (json) => expect(parseJson(Buffer.from(json), 64)).toEqual(JSON.parse(json)));
+  it.each(['{"a": 1e308}', '{"a": -0.1e-999}', '{"a": "1e999"}'])('takes %s', (json) =>
+    expect(parseJson(Buffer.from(json), 64)).toEqual(JSON.parse(json)),
+  );
 });
 
 describe('the object in a text', () => {
-  it.each(['{}', ' {"a":[1,{"b":null}]}', '{"text":"12345678901234567890"}'])('is %s', (text) => expect(objectIn(text)).toEqual(JSON.parse(text)));
+  it.each(['{}', ' {"a":[1,{"b":null}]}', '{"text":"12345678901234567890"}'])('is %s', (text) =>
+    expect(objectIn(text)).toEqual(JSON.parse(text)),
+  );
 
-  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is null for %.20j', (text) => expect(objectIn(text)).toBe(null));
+  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is null for %.20j', (text) =>
+    expect(objectIn(text)).toBe(null),
+  );
 
-  it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}', '{"n":12345678901.123456789}', '{"n":-1234567.1234567890123}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
+  it.each([
+    '{"id":9007199254740993,"x":[0.12345678901234567891]}',
+    '{"far":1e999}',
+    '{"n":12345678901.123456789}',
+    '{"n":-1234567.1234567890123}',
+  ])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
 });
 
-const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
+const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> =>
+  readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
 
 describe('reading', () => {
   it('joins the parts', async () => expect((await read(['ab', 'c'], 3)).toString()).toBe('abc'));
   it('returns no bytes for an empty body', async () => expect(await read([], 3)).toHaveLength(0));
   it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
-  it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
+  it('refuses one byte more', async () =>
+    await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
   it('refuses a body that announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
 
   it('copies the small parts of a body together, because each part takes some hundred bytes of memory', async () => {
@@ -95,7 +130,14 @@ describe('reading', () => {
   });
 
   describe('a body for which no memory is left in the middle', () => {
-    const refused = (source: Readable, limit: number): Promise<Buffer> => readBody(source, { limit, announced: undefined, hold: () => { throw new GatewayError('server_overloaded', ''); } });
+    const refused = (source: Readable, limit: number): Promise<Buffer> =>
+      readBody(source, {
+        limit,
+        announced: undefined,
+        hold: () => {
+          throw new GatewayError('server_overloaded', '');
+        },
+      });
 
     it('is refused and read to its end, because the next request follows it', async () => {
       const source = Readable.from(['a', 'b', 'c'].map((part) => Buffer.from(part)));
@@ -105,7 +147,11 @@ describe('reading', () => {
     });
 
     it('is read up to the limit, and then the connection is closed', async () => {
-      const source = new Readable({ read() { this.push(Buffer.from('ab')); } });
+      const source = new Readable({
+        read() {
+          this.push(Buffer.from('ab'));
+        },
+      });
       const closed = once(source, 'close');
       await expect(refused(source, 5)).rejects.toMatchObject({ code: 'server_overloaded' });
       await closed;

@@ -14,8 +14,12 @@ async function recorded(server: object, asked: readonly Record<string, string>[]
 
 describe('the address of a client', () => {
   it('is that of the connection, and no header changes it', async () => {
-    expect(await recorded({ log_addresses: 'full' }, [{}, { 'x-forwarded-for': '203.0.113.9' }, { forwarded: 'for=203.0.113.9' }])).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1']);
-    expect(await recorded({ log_addresses: 'full', trusted_proxies: ['10.0.0.0/8'] }, [{ 'x-forwarded-for': '203.0.113.9' }])).toEqual(['127.0.0.1']);
+    expect(await recorded({ log_addresses: 'full' }, [{}, { 'x-forwarded-for': '203.0.113.9' }, { forwarded: 'for=203.0.113.9' }])).toEqual(
+      ['127.0.0.1', '127.0.0.1', '127.0.0.1'],
+    );
+    expect(await recorded({ log_addresses: 'full', trusted_proxies: ['10.0.0.0/8'] }, [{ 'x-forwarded-for': '203.0.113.9' }])).toEqual([
+      '127.0.0.1',
+    ]);
   });
 
   it('is the one that a trusted proxy names', async () => {
@@ -37,12 +41,19 @@ describe('the address of a client', () => {
       // one of the two headers came from the client
       [{ forwarded: 'for=198.51.100.1', 'x-forwarded-for': '203.0.113.9' }, '127.0.0.1'],
     ];
-    const found = await recorded({ log_addresses: 'full', trusted_proxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'] }, cases.map(([headers]) => headers));
+    const found = await recorded(
+      { log_addresses: 'full', trusted_proxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'] },
+      cases.map(([headers]) => headers),
+    );
     expect(cases.map(([headers], at) => [headers, found[at]])).toEqual(cases);
   });
 
   it.each([
-    ['masked', [{}, { 'x-forwarded-for': '203.0.113.9' }, { 'x-forwarded-for': '2001:0db8:1:2:3::4' }, { 'x-forwarded-for': '2001::4' }], ['127.0.0.0', '203.0.113.0', '2001:db8:1::', '2001:0:0::']],
+    [
+      'masked',
+      [{}, { 'x-forwarded-for': '203.0.113.9' }, { 'x-forwarded-for': '2001:0db8:1:2:3::4' }, { 'x-forwarded-for': '2001::4' }],
+      ['127.0.0.0', '203.0.113.0', '2001:db8:1::', '2001:0:0::'],
+    ],
     ['none', [{}, { 'x-forwarded-for': '203.0.113.9' }], [null, null]],
   ])('is recorded as log_addresses: %s asks', async (how, asked, wanted) => {
     expect(await recorded({ log_addresses: how, trusted_proxies: ['127.0.0.1'] }, asked as Record<string, string>[])).toEqual(wanted);
@@ -50,7 +61,9 @@ describe('the address of a client', () => {
 
   it('is masked on record by default, and plugins see it whole', async () => {
     const seen: (string | null)[] = [];
-    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [probe(({ hooks }) => hooks.metadata.tap('test/probe', (metadata, { address }) => (seen.push(address), metadata)))] });
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), {
+      plugins: [probe(({ hooks }) => hooks.metadata.tap('test/probe', (metadata, { address }) => (seen.push(address), metadata)))],
+    });
     await chat({});
     expect([seen, records[0]?.clientAddress]).toEqual([['127.0.0.1'], '127.0.0.0']);
   });
@@ -65,7 +78,10 @@ describe('the address of a client', () => {
   });
 
   it('is the one for which wrong admin keys are delayed', async () => {
-    const { get } = await gatewayOf({ ...oneUpstream((await provider()).url), server: { trusted_proxies: ['127.0.0.1'], admin_key: admin } });
+    const { get } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      server: { trusted_proxies: ['127.0.0.1'], admin_key: admin },
+    });
     const guess = async (from: string): Promise<number> => {
       const began = performance.now();
       await get('/metrics', { authorization: 'Bearer wrong', 'x-forwarded-for': from });

@@ -7,9 +7,13 @@ import { gatewayOf, probe, provider } from '../scene.ts';
 
 const app = 'https://app.example';
 
-const gatewayFor = async (server: object): Promise<TestGateway> => await gatewayOf(oneUpstream((await provider()).url, { server, keys: [{ name: 'k', key: 'caller-key' }] }));
+const gatewayFor = async (server: object): Promise<TestGateway> =>
+  await gatewayOf(oneUpstream((await provider()).url, { server, keys: [{ name: 'k', key: 'caller-key' }] }));
 const preflight = (gateway: TestGateway, path: string, origin = app): Promise<Response> =>
-  gateway.ask(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,x-anything' } });
+  gateway.ask(path, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,x-anything' },
+  });
 const allowed = ({ headers }: Response): string | null => headers.get('access-control-allow-origin');
 
 describe('an allowed origin', () => {
@@ -18,7 +22,13 @@ describe('an allowed origin', () => {
   it('gets an answer to its preflight, with the headers that it asks for, and no record', async () => {
     const gateway = await gatewayFor(server);
     const { status, headers } = await preflight(gateway, '/v1/chat/completions');
-    expect([status, headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods'), headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([204, app, 'GET, POST, PATCH, DELETE', 'content-type,x-anything', 'origin']);
+    expect([
+      status,
+      headers.get('access-control-allow-origin'),
+      headers.get('access-control-allow-methods'),
+      headers.get('access-control-allow-headers'),
+      headers.get('vary'),
+    ]).toEqual([204, app, 'GET, POST, PATCH, DELETE', 'content-type,x-anything', 'origin']);
     expect(gateway.records).toEqual([]);
   });
 
@@ -41,7 +51,11 @@ describe('an allowed origin', () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins });
     const { headers } = await gateway.chat({}, { origin: app });
     // only requests without cookies are allowed, and for them the star means all names
-    expect([headers.get('x-quota-remaining'), headers.get('access-control-expose-headers')?.split(', '), headers.get('access-control-allow-credentials')]).toEqual(['7', expect.arrayContaining(['*']), null]);
+    expect([
+      headers.get('x-quota-remaining'),
+      headers.get('access-control-expose-headers')?.split(', '),
+      headers.get('access-control-allow-credentials'),
+    ]).toEqual(['7', expect.arrayContaining(['*']), null]);
   });
 
   it('may read the list of models', async () => {
@@ -49,30 +63,60 @@ describe('an allowed origin', () => {
     expect(allowed(await gateway.get('/v1/models', { origin: app, authorization: 'Bearer caller-key' }))).toBe(app);
   });
 
-  it.each(['/api/logs', '/dashboard', '/metrics', '/%61pi/logs', '//api/logs', '/api%', '/%6Detrics?a=%'])('may not read %s', async (path) => {
-    const gateway = await gatewayFor(server);
-    expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
-  });
+  it.each(['/api/logs', '/dashboard', '/metrics', '/%61pi/logs', '//api/logs', '/api%', '/%6Detrics?a=%'])(
+    'may not read %s',
+    async (path) => {
+      const gateway = await gatewayFor(server);
+      expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
+    },
+  );
 
-  it.each(['/./metrics', '/x/../metrics', '/x/%2e%2E/metrics', 'http://localhost/metrics', '/v1/../x/.%2e/metrics', String.raw`/x\..\metrics`])('may not read the page behind %s', async (path) => {
+  it.each([
+    '/./metrics',
+    '/x/../metrics',
+    '/x/%2e%2E/metrics',
+    'http://localhost/metrics',
+    '/v1/../x/.%2e/metrics',
+    String.raw`/x\..\metrics`,
+  ])('may not read the page behind %s', async (path) => {
     const gateway = await gatewayFor(server);
-    const text = await rawExchange(Number(new URL(gateway.url).port), `GET ${path} HTTP/1.1\r\nhost: localhost\r\norigin: ${app}\r\nconnection: close\r\n\r\n`);
+    const text = await rawExchange(
+      Number(new URL(gateway.url).port),
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\norigin: ${app}\r\nconnection: close\r\n\r\n`,
+    );
     expect(text.toLowerCase()).not.toContain('access-control-allow-origin');
   });
 });
 
-describe.each([['that answers', ''], ['that needs the admin key', 'admin-0123456789abcdef']])('an endpoint for admins of a plugin, %s,', (_, adminKey) => {
+describe.each([
+  ['that answers', ''],
+  ['that needs the admin key', 'admin-0123456789abcdef'],
+])('an endpoint for admins of a plugin, %s,', (_, adminKey) => {
   const endpoint = probe(({ routes }) => {
-    for (const method of ['GET', 'POST'] as const) routes.add({ method, path: '/quotas/:tenant', auth: 'admin', handle: () => ({ headers: { 'content-type': 'text/plain' }, body: 'secret' }) });
+    for (const method of ['GET', 'POST'] as const) {
+      routes.add({
+        method,
+        path: '/quotas/:tenant',
+        auth: 'admin',
+        handle: () => ({ headers: { 'content-type': 'text/plain' }, body: 'secret' }),
+      });
+    }
   });
 
-  it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])('cannot be read by pages of an allowed origin: %s', async (path) => {
-    const server = { cors: { origins: ['*'] }, ...(adminKey !== '' && { admin_key: adminKey }) };
-    const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins: [endpoint] });
-    const response = await gateway.get(path, { origin: app });
-    expect([response.status, allowed(response), response.headers.get('access-control-expose-headers')]).toEqual([adminKey === '' ? 200 : 401, null, null]);
-    expect(allowed(await gateway.get('/v1/models', { origin: app }))).toBe(app);
-  });
+  it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])(
+    'cannot be read by pages of an allowed origin: %s',
+    async (path) => {
+      const server = { cors: { origins: ['*'] }, ...(adminKey !== '' && { admin_key: adminKey }) };
+      const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins: [endpoint] });
+      const response = await gateway.get(path, { origin: app });
+      expect([response.status, allowed(response), response.headers.get('access-control-expose-headers')]).toEqual([
+        adminKey === '' ? 200 : 401,
+        null,
+        null,
+      ]);
+      expect(allowed(await gateway.get('/v1/models', { origin: app }))).toBe(app);
+    },
+  );
 });
 
 it('allows no other origin, and says that the answer depends on it', async () => {
@@ -90,5 +134,9 @@ it('allows every origin where the list says so', async () => {
 it('is off without a list', async () => {
   const gateway = await gatewayFor({});
   const response = await gateway.chat({}, { origin: app, authorization: 'Bearer caller-key' });
-  expect([allowed(response), response.headers.get('vary'), (await preflight(gateway, '/v1/chat/completions')).status]).toEqual([null, null, 405]);
+  expect([allowed(response), response.headers.get('vary'), (await preflight(gateway, '/v1/chat/completions')).status]).toEqual([
+    null,
+    null,
+    405,
+  ]);
 });

@@ -1,4 +1,7 @@
-/** Connections while the port closes: one without a whole request does not keep the process for the time of running requests, and one with an answer gets all of it. */
+/**
+ * Connections while the port closes: one without a whole request does not keep the
+ * process for the time of running requests, and one with an answer gets all of it.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -16,7 +19,11 @@ afterEach(async () => {
 });
 
 /** A port with one connection on which these bytes were sent, and the function that closes the port, with an hour for running requests. */
-async function connected({ limits = {}, upstream = 'http://127.0.0.1:9/v1', sent = '' } = {}): Promise<{ socket: Socket; closed: () => Promise<void>; records: TestGateway['records'] }> {
+async function connected({ limits = {}, upstream = 'http://127.0.0.1:9/v1', sent = '' } = {}): Promise<{
+  socket: Socket;
+  closed: () => Promise<void>;
+  records: TestGateway['records'];
+}> {
   const { gateway, close, records } = await testGateway({ config: oneUpstream(upstream, { server: { limits } }) });
   ends.push(close);
   const { url, drain } = await listen({ ...gateway.config.server, port: 0, service: () => gateway });
@@ -62,7 +69,10 @@ it('an incomplete head has the time limit of a head, and not that of a running r
 });
 
 it('an incomplete body has the time limit of a body, and not that of a running request, when the port closes', async () => {
-  const { socket, closed } = await connected({ limits: { request_time_ms: 500 }, sent: 'POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100\r\n\r\n' });
+  const { socket, closed } = await connected({
+    limits: { request_time_ms: 500 },
+    sent: 'POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100\r\n\r\n',
+  });
   const [interim] = (await once(socket, 'data')) as [Buffer];
   expect(interim.toString()).toMatch(/^HTTP\/1\.1 100 /);
   socket.write('{');
@@ -78,7 +88,9 @@ it('an answer that its client has not read yet arrives whole when the port close
   const { socket, closed, records } = await connected({ upstream: up.url });
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
   socket.pause();
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
   await expect.poll(() => records.length).toBe(1);
   const isClosed = closed();
   expect((await text(socket)).length).toBeGreaterThan(words.length);

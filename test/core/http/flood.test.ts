@@ -37,10 +37,20 @@ function unfinished(bytes: string | Buffer): Readable {
 describe('the body of an endpoint', () => {
   const taking = async (bodyLimit?: number) => {
     const handle = async ({ body: read }: { body(): Promise<Buffer> }) => json({ size: (await read()).length });
-    return await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [probe(({ routes }) => routes.add({ method: 'POST', path: '/probe', auth: 'none', ...(bodyLimit !== undefined && { bodyLimit }), handle }))] });
+    return await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), {
+      plugins: [
+        probe(({ routes }) =>
+          routes.add({ method: 'POST', path: '/probe', auth: 'none', ...(bodyLimit !== undefined && { bodyLimit }), handle }),
+        ),
+      ],
+    });
   };
 
-  it.each([[undefined, 65_536], [100, 100], [100_000_000, 33_554_432]])('is limited by what the endpoint needs: %s', async (needs, most) => {
+  it.each([
+    [undefined, 65_536],
+    [100, 100],
+    [100_000_000, 33_554_432],
+  ])('is limited by what the endpoint needs: %s', async (needs, most) => {
     const { post } = await taking(needs);
     expect((await post('x'.repeat(most), { path: '/probe' })).status).toBe(200);
     const response = await post('x'.repeat(most + 1), { path: '/probe' });
@@ -53,17 +63,28 @@ describe('the body of an endpoint', () => {
   });
 
   it('that signs in is refused unread beyond 4 KiB', async () => {
-    const { ask } = await gatewayOf({ ...oneUpstream('http://127.0.0.1:9/v1'), server: { admin_key: 'an-admin-key-of-a-test' } }, { use: ['endpoints/dashboard'] });
+    const { ask } = await gatewayOf(
+      { ...oneUpstream('http://127.0.0.1:9/v1'), server: { admin_key: 'an-admin-key-of-a-test' } },
+      { use: ['endpoints/dashboard'] },
+    );
     const asked = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
     expect((await ask('/api/session', { ...asked, body: JSON.stringify({ key: 'x'.repeat(4000) }) })).status).toBe(401);
     expect((await ask('/api/session', { ...asked, body: unfinished('x'.repeat(4097)) })).status).toBe(413);
-    expect((await ask('/api/session', { ...asked, headers: { ...asked.headers, 'content-length': '31457280' }, body: unfinished('{') })).status).toBe(413);
+    expect(
+      (await ask('/api/session', { ...asked, headers: { ...asked.headers, 'content-length': '31457280' }, body: unfinished('{') })).status,
+    ).toBe(413);
   });
 });
 
 async function expectOverload(gateway: TestGateway, response: Response): Promise<void> {
-  expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toMatchObject([503, '1', { code: 'server_overloaded', type: 'server_error' }]);
-  expect(gateway.records).toContainEqual(expect.objectContaining({ id: response.headers.get('x-request-id'), status: 503, outcome: 'refused' }));
+  expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toMatchObject([
+    503,
+    '1',
+    { code: 'server_overloaded', type: 'server_error' },
+  ]);
+  expect(gateway.records).toContainEqual(
+    expect.objectContaining({ id: response.headers.get('x-request-id'), status: 503, outcome: 'refused' }),
+  );
 }
 
 describe('the bytes of all bodies', () => {
@@ -91,7 +112,11 @@ describe('the bytes of all bodies', () => {
     const { gateway, up, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
-    const response = await gateway.ask('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': String(size) }, body: unfinished('{') });
+    const response = await gateway.ask('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': String(size) },
+      body: unfinished('{'),
+    });
     await expectOverload(gateway, response);
     letGo();
     await Promise.all(first);
@@ -101,7 +126,11 @@ describe('the bytes of all bodies', () => {
     const { gateway, up, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
-    const response = await gateway.ask('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: unfinished('x'.repeat(60_000)) });
+    const response = await gateway.ask('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: unfinished('x'.repeat(60_000)),
+    });
     await expectOverload(gateway, response);
     letGo();
     await Promise.all(first);
@@ -113,8 +142,15 @@ describe('the bytes of all bodies', () => {
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
     const part = `4000\r\n${' '.repeat(0x4000)}\r\n`;
-    const bytes = ['POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', ...Array<string>(30).fill(part), '0\r\n\r\nGET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'];
-    expect((await rawExchange(Number(new URL(gateway.url).port), bytes)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503', 'HTTP/1.1 200']);
+    const bytes = [
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+      ...Array<string>(30).fill(part),
+      '0\r\n\r\nGET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n',
+    ];
+    expect((await rawExchange(Number(new URL(gateway.url).port), bytes)).match(/HTTP\/1\.1 \d+/g)).toEqual([
+      'HTTP/1.1 503',
+      'HTTP/1.1 200',
+    ]);
     letGo();
     await Promise.all(first);
   });
@@ -123,7 +159,14 @@ describe('the bytes of all bodies', () => {
     const { gateway, large, letGo } = await scene();
     letGo();
     const client = new AbortController();
-    const left = expect(gateway.ask('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '240000' }, body: unfinished('{'), signal: client.signal })).rejects.toThrow('abort');
+    const left = expect(
+      gateway.ask('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': '240000' },
+        body: unfinished('{'),
+        signal: client.signal,
+      }),
+    ).rejects.toThrow('abort');
     await expect.poll(async () => (await large()).status).toBe(503);
     client.abort();
     await left;
@@ -139,7 +182,8 @@ describe('the bytes of all bodies', () => {
   it('are counted higher for a body with many objects, which take more of the heap than their text', async () => {
     const { gateway, letGo } = await scene();
     letGo();
-    const many = (containers: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":[${'{},'.repeat(containers)}{}]}`);
+    const many = (containers: number): Promise<Response> =>
+      gateway.post(`${body('hi').slice(0, -1)},"metadata":[${'{},'.repeat(containers)}{}]}`);
     expect((await many(10_000)).status).toBe(200);
     const response = await many(16_000);
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
@@ -149,7 +193,8 @@ describe('the bytes of all bodies', () => {
   it('are counted higher for a body with many names, which take more of the heap than their text', async () => {
     const { gateway, letGo } = await scene();
     letGo();
-    const many = (names: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":{${Array.from({ length: names }, (_, at) => `"${at}a":0`).join(',')}}}`);
+    const many = (names: number): Promise<Response> =>
+      gateway.post(`${body('hi').slice(0, -1)},"metadata":{${Array.from({ length: names }, (_, at) => `"${at}a":0`).join(',')}}}`);
     expect((await many(8000)).status).toBe(200);
     const response = await many(12_000);
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
@@ -181,14 +226,17 @@ describe('running requests', () => {
     const first = [gateway.chat({}), gateway.chat({})];
     await expect.poll(() => up.asked.length).toBe(2);
     await expectOverload(gateway, await gateway.chat({}));
-    expect([(await gateway.get('/')).status, (await gateway.get('/v1/models')).status, (await gateway.get('/metrics')).status]).toEqual([200, 200, 200]);
+    expect([(await gateway.get('/')).status, (await gateway.get('/v1/models')).status, (await gateway.get('/metrics')).status]).toEqual([
+      200, 200, 200,
+    ]);
     letGo();
     await Promise.all(first);
     expect((await gateway.chat({})).status).toBe(200);
   });
 });
 
-const post = (content: string, more = ''): string => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${more}content-length: ${Buffer.byteLength(body(content))}\r\n\r\n${body(content)}`;
+const post = (content: string, more = ''): string =>
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${more}content-length: ${Buffer.byteLength(body(content))}\r\n\r\n${body(content)}`;
 
 async function socketTo(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -211,7 +259,12 @@ describe('requests that an endpoint refuses', () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
   it.each(['/v1/models?no_training=yes', '/v1/models/none', '/api/logs', '/nowhere'])('leave no timer behind: %s', async (path) => {
-    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'a', key: 'a-key-of-a-caller' }], server: { admin_key: 'an-admin-key-of-16' } }));
+    const { get } = await gatewayOf(
+      oneUpstream('http://127.0.0.1:9/v1', {
+        keys: [{ name: 'a', key: 'a-key-of-a-caller' }],
+        server: { admin_key: 'an-admin-key-of-16' },
+      }),
+    );
     await (await get(path)).text();
     const before = timers();
     for (let count = 0; count < 30; count++) expect((await (await get(path)).text()).slice(0, 8)).toBe('{"error"');
@@ -236,7 +289,9 @@ describe('pipelined requests', () => {
     expect([(await gateway.get('/')).status, up.asked.length]).toEqual([200, 3]);
     letGo();
     await expect.poll(() => repliesIn(text())).toBe(500);
-    expect(Array.from(text().matchAll(/"content":"(number \d+)"/g), ([, said]) => said)).toEqual(Array.from({ length: 500 }, (_, at) => `number ${at}`));
+    expect(Array.from(text().matchAll(/"content":"(number \d+)"/g), ([, said]) => said)).toEqual(
+      Array.from({ length: 500 }, (_, at) => `number ${at}`),
+    );
     const three = Promise.withResolvers<void>();
     let asked = 0;
     up.script(async (response, request) => {
@@ -270,7 +325,9 @@ describe('pipelined requests', () => {
     const { up, letGo, socket } = await scene({ connection_requests: 1 });
     const text = readings(socket);
     const closed = once(socket, 'close');
-    socket.write(`${post('first')}${post('second')}POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`);
+    socket.write(
+      `${post('first')}${post('second')}POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`,
+    );
     await expect.poll(() => up.asked.length).toBe(1);
     letGo();
     await closed;

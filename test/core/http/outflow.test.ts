@@ -15,13 +15,22 @@ const minute = 60_000;
 const long = 'x'.repeat(10_000_000);
 
 // the fake clock runs, and a test can advance it
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'], shouldAdvanceTime: true }));
+beforeEach(
+  () =>
+    void vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+      shouldAdvanceTime: true,
+    }),
+);
 afterEach(() => void vi.useRealTimers());
 
 /** A gateway on a port, and the socket of its one client. */
 async function served(step: Step, plugins: readonly AnyPlugin[] = []) {
   const up = await provider(step);
-  const { gateway, records } = await gatewayOf(oneUpstream(up.url, routing({ total: 5 * minute, idle: 10 * minute, first_byte: 10 * minute })), { plugins });
+  const { gateway, records } = await gatewayOf(
+    oneUpstream(up.url, routing({ total: 5 * minute, idle: 10 * minute, first_byte: 10 * minute })),
+    { plugins },
+  );
   const server = createServer(gateway.node);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -94,18 +103,35 @@ describe('a client that reads late', () => {
 });
 
 describe('the stream of an endpoint', () => {
-  const streaming = async (source: (signal: AbortSignal) => UnderlyingSource<Uint8Array>) => await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: ({ arrived }) => ({ body: new ReadableStream(source(arrived.signal)), isEndless: true }) }))] });
+  const streaming = async (source: (signal: AbortSignal) => UnderlyingSource<Uint8Array>) =>
+    await gatewayOf(oneUpstream('http://127.0.0.1:9'), {
+      plugins: [
+        probe(({ routes }) =>
+          routes.add({
+            method: 'GET',
+            path: '/probe',
+            auth: 'none',
+            handle: ({ arrived }) => ({ body: new ReadableStream(source(arrived.signal)), isEndless: true }),
+          }),
+        ),
+      ],
+    });
   const told = 'an endpoint broke off its answer';
 
   it('that fails is logged with its plugin, its path and the reason', async () => {
     const { get, lines } = await streaming(() => ({ pull: () => Promise.reject(new Error('the disk is gone')) }));
     await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
-    expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringMatching(/"plugin":"test\/probe","path":"\/probe".*the disk is gone/)]);
+    expect(lines.filter((line) => line.includes(told))).toEqual([
+      expect.stringMatching(/"plugin":"test\/probe","path":"\/probe".*the disk is gone/),
+    ]);
   });
 
   it('that gives something else than text or bytes is logged and cancelled', async () => {
     const { promise: letGo, resolve } = Promise.withResolvers<void>();
-    const { get, lines } = await streaming(() => ({ start: (controller) => controller.enqueue({ a: 1 } as never), cancel: () => resolve() }));
+    const { get, lines } = await streaming(() => ({
+      start: (controller) => controller.enqueue({ a: 1 } as never),
+      cancel: () => resolve(),
+    }));
     await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
     await letGo;
     expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringContaining('neither a text nor bytes')]);
@@ -113,11 +139,18 @@ describe('the stream of an endpoint', () => {
 
   it('that comes after its client has left is cancelled', async () => {
     const [begun, goOn, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const late = probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: async () => {
-      begun.resolve();
-      await goOn.promise;
-      return { body: new ReadableStream<Uint8Array>({ cancel: () => letGo.resolve() }) };
-    } }));
+    const late = probe(({ routes }) =>
+      routes.add({
+        method: 'GET',
+        path: '/probe',
+        auth: 'none',
+        handle: async () => {
+          begun.resolve();
+          await goOn.promise;
+          return { body: new ReadableStream<Uint8Array>({ cancel: () => letGo.resolve() }) };
+        },
+      }),
+    );
     const { ask, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [late] });
     const client = new AbortController();
     const left = expect(ask('/probe', { signal: client.signal })).rejects.toThrow();
@@ -151,9 +184,11 @@ describe('the stream of an endpoint', () => {
 
 describe('an endpoint’s client that does not read', () => {
   const asking = 'GET /probe HTTP/1.1\r\nhost: localhost\r\n\r\n';
-  const endpoint = (body: () => string | ReadableStream<Uint8Array>): AnyPlugin => probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: body() }) }));
+  const endpoint = (body: () => string | ReadableStream<Uint8Array>): AnyPlugin =>
+    probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: body() }) }));
   /** A stream that goes on as long as somebody reads it. */
-  const flow = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }, { highWaterMark: 0 });
+  const flow = (): ReadableStream<Uint8Array> =>
+    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }, { highWaterMark: 0 });
 
   it('loses its connection', async () => {
     const { askedBy } = await served(answers(completion('')), [endpoint(() => long)]);

@@ -25,14 +25,25 @@ describe('a chat', () => {
 
 describe('the SDK for Azure', () => {
   it('reaches each of its doors at the path of a deployment', async () => {
-    const vectors = { id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'mock', streaming: false }] };
+    const vectors = {
+      id: 'vectors',
+      free: true,
+      architecture: { output_modalities: ['embeddings'] },
+      providers: [{ providerId: 'mock', streaming: false }],
+    };
     const text = { id: 'text', free: true, providers: [{ providerId: 'mock' }] };
     const { url, records } = await gatewayOf({ providers: { mock: { dialect: 'mock' } }, models: [vectors, text] });
     const client = new AzureOpenAI({ endpoint: url, apiKey: 'k', apiVersion: '2024-10-21', maxRetries: 0 });
     expect((await client.embeddings.create({ model: 'vectors', input: ['one', 'two'] })).data).toHaveLength(2);
     expect((await client.completions.create({ model: 'text', prompt: 'Say hello' })).choices[0]?.text).not.toBe('');
-    expect((await client.chat.completions.create({ model: 'text', messages: [{ role: 'user', content: 'hi' }] })).choices[0]?.message.content).not.toBe('');
-    expect(records.map(({ requestedModel, outcome }) => [requestedModel, outcome])).toEqual([['vectors', 'answered'], ['text', 'answered'], ['text', 'answered']]);
+    expect(
+      (await client.chat.completions.create({ model: 'text', messages: [{ role: 'user', content: 'hi' }] })).choices[0]?.message.content,
+    ).not.toBe('');
+    expect(records.map(({ requestedModel, outcome }) => [requestedModel, outcome])).toEqual([
+      ['vectors', 'answered'],
+      ['text', 'answered'],
+      ['text', 'answered'],
+    ]);
   });
 });
 

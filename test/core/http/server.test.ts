@@ -12,7 +12,9 @@ import { oneUpstream } from '../../_kit/gateway.ts';
 import { errorOf, gatewayOf, probe } from '../scene.ts';
 
 const withEndpoint = async (handle: Endpoint['handle'], more: Partial<Endpoint> = {}) =>
-  await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle, ...more }))] });
+  await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), {
+    plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle, ...more }))],
+  });
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -20,12 +22,23 @@ describe('an endpoint', () => {
   it('answers with its status, headers and body', async () => {
     const { get } = await withEndpoint(() => json({ a: 1 }, { status: 202, headers: { 'x-a': 'b' } }));
     const response = await get('/probe');
-    expect([response.status, response.headers.get('x-a'), response.headers.get('content-type'), await response.json()]).toEqual([202, 'b', 'application/json', { a: 1 }]);
+    expect([response.status, response.headers.get('x-a'), response.headers.get('content-type'), await response.json()]).toEqual([
+      202,
+      'b',
+      'application/json',
+      { a: 1 },
+    ]);
   });
 
   it('gets its parameters, decoded once, its query and its body', async () => {
     const seen: unknown[] = [];
-    const { post } = await withEndpoint(async ({ params, query, body, arrived }) => { seen.push(params['id'], query.get('q'), (await body()).toString(), arrived.path); return json({}); }, { method: 'POST', path: '/probe/:id' });
+    const { post } = await withEndpoint(
+      async ({ params, query, body, arrived }) => {
+        seen.push(params['id'], query.get('q'), (await body()).toString(), arrived.path);
+        return json({});
+      },
+      { method: 'POST', path: '/probe/:id' },
+    );
     await post('text', { path: '/probe/a%20b%2Fc%2561?q=1' });
     expect(seen).toEqual(['a b/c%61', '1', 'text', '/probe/a%20b%2Fc%2561']);
   });
@@ -43,15 +56,22 @@ describe('an endpoint', () => {
   });
 
   it('can refuse with an error of its choice', async () => {
-    const { get, lines } = await withEndpoint(() => { throw new GatewayError('permission_denied', 'Not you.'); });
+    const { get, lines } = await withEndpoint(() => {
+      throw new GatewayError('permission_denied', 'Not you.');
+    });
     const response = await get('/probe');
     expect([response.status, (await errorOf(response)).code, lines]).toEqual([403, 'permission_denied', []]);
   });
 
   it('that has a bug is answered with the name of its plugin alone, and logged with the error', async () => {
-    const { get, lines } = await withEndpoint(() => { throw new Error('password is hunter2'); });
+    const { get, lines } = await withEndpoint(() => {
+      throw new Error('password is hunter2');
+    });
     const response = await get('/probe');
-    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      500,
+      { code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' },
+    ]);
     expect(lines.join('')).toContain('hunter2');
   });
 
@@ -64,14 +84,27 @@ describe('an endpoint', () => {
 describe('an endpoint whose client leaves', () => {
   const leaving = async (path: string, endpoint: Partial<Endpoint>, plugin: AnyPlugin) => {
     const client = new AbortController();
-    const { ask, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [plugin, probe(({ routes }) => routes.add({ method: 'POST', path, handle: () => json({}), ...endpoint }), 'test/endpoint')] });
+    const { ask, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), {
+      plugins: [plugin, probe(({ routes }) => routes.add({ method: 'POST', path, handle: () => json({}), ...endpoint }), 'test/endpoint')],
+    });
     const left = expect(ask(path, { method: 'POST', body: 'text', signal: client.signal })).rejects.toThrow('aborted');
-    return { gateway, leave: async () => { client.abort(); await left; } };
+    return {
+      gateway,
+      leave: async () => {
+        client.abort();
+        await left;
+      },
+    };
   };
 
   it('ends while a plugin checks the key', async () => {
     const asked = Promise.withResolvers<void>();
-    const hanging = probe(({ hooks }) => hooks.auth.tapPromise({ name: 'test/probe', stage: EARLY }, async () => { asked.resolve(); return await new Promise(() => {}); }));
+    const hanging = probe(({ hooks }) =>
+      hooks.auth.tapPromise({ name: 'test/probe', stage: EARLY }, async () => {
+        asked.resolve();
+        return await new Promise(() => {});
+      }),
+    );
     const { gateway, leave } = await leaving('/probe', { auth: 'key' }, hanging);
     await asked.promise;
     expect(gateway.running.size).toBe(1);
@@ -88,7 +121,11 @@ describe('an endpoint whose client leaves', () => {
       await body().catch(read.resolve);
       return json({});
     };
-    const { gateway, leave } = await leaving('/probe', { handle, auth: 'none' }, probe(() => {}));
+    const { gateway, leave } = await leaving(
+      '/probe',
+      { handle, auth: 'none' },
+      probe(() => {}),
+    );
     await asked.promise;
     await leave();
     expect(await read.promise).toMatchObject({ code: 'client_closed' });
@@ -98,8 +135,12 @@ describe('an endpoint whose client leaves', () => {
 
 describe('a request from the same process', () => {
   it('reaches an endpoint without a socket', async () => {
-    const { gateway } = await withEndpoint(async ({ arrived, body }) => json({ body: (await body()).toString(), as: arrived.headers['x-as'] }), { method: 'POST' });
-    const ask = async (body: string | null): Promise<unknown> => await (await gateway.fetch(new Request('http://localhost/probe', { method: 'POST', headers: { 'x-as': 'me' }, body }))).json();
+    const { gateway } = await withEndpoint(
+      async ({ arrived, body }) => json({ body: (await body()).toString(), as: arrived.headers['x-as'] }),
+      { method: 'POST' },
+    );
+    const ask = async (body: string | null): Promise<unknown> =>
+      await (await gateway.fetch(new Request('http://localhost/probe', { method: 'POST', headers: { 'x-as': 'me' }, body }))).json();
     expect([await ask('text'), await ask(null), gateway.running.size]).toEqual([{ body: 'text', as: 'me' }, { body: '', as: 'me' }, 0]);
   });
 
@@ -115,16 +156,28 @@ describe('a gateway that stops', () => {
     const { gateway, post } = await withEndpoint(() => json({}), { method: 'POST', auth: 'none' });
     gateway.drain();
     const response = await post({}, { path });
-    expect([response.status, response.headers.get('connection'), response.headers.get('retry-after'), (await errorOf(response)).code]).toEqual([503, 'close', '1', 'server_shutting_down']);
+    expect([
+      response.status,
+      response.headers.get('connection'),
+      response.headers.get('retry-after'),
+      (await errorOf(response)).code,
+    ]).toEqual([503, 'close', '1', 'server_shutting_down']);
   });
 });
 
-const streaming = async (source: UnderlyingSource<Uint8Array>, more: { isEndless?: boolean } = {}) => await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source), ...more }));
+const streaming = async (source: UnderlyingSource<Uint8Array>, more: { isEndless?: boolean } = {}) =>
+  await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source), ...more }));
 
 describe('an endpoint that streams', () => {
   it('counts as running until its end', async () => {
     let end = (): void => {};
-    const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.enqueue(bytes('b')); end = () => controller.close(); } });
+    const { get, gateway } = await streaming({
+      start: (controller) => {
+        controller.enqueue(bytes('a'));
+        controller.enqueue(bytes('b'));
+        end = () => controller.close();
+      },
+    });
     const response = await get('/probe');
     expect(gateway.running.size).toBe(1);
     end();
@@ -133,13 +186,21 @@ describe('an endpoint that streams', () => {
 
   it('is cancelled when its client leaves', async () => {
     let cancelled = false;
-    const { get, gateway } = await streaming({ pull: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) });
+    const { get, gateway } = await streaming({
+      pull: (controller) => controller.enqueue(bytes('a')),
+      cancel: () => void (cancelled = true),
+    });
     await (await get('/probe')).body?.cancel();
     await expect.poll(() => [cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
   it('ends normally when the gateway stops', async () => {
-    const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.close(); } });
+    const { get, gateway } = await streaming({
+      start: (controller) => {
+        controller.enqueue(bytes('a'));
+        controller.close();
+      },
+    });
     const response = await get('/probe');
     gateway.drain();
     expect(await response.text()).toBe('a');
@@ -161,7 +222,10 @@ describe('an endpoint that streams', () => {
 
   it('ends when the gateway stops, where it is endless', async () => {
     let cancelled = false;
-    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) }, { isEndless: true });
+    const { get, gateway } = await streaming(
+      { start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) },
+      { isEndless: true },
+    );
     const response = await get('/probe');
     gateway.drain();
     expect([await response.text(), cancelled, gateway.running.size]).toEqual(['a', true, 0]);

@@ -23,9 +23,24 @@ const showTo = async (url: string, shown: string, { from = '127.0.0.1', by = 'se
     const { port } = new URL(url);
     const isSession = by === 'session';
     const headers = isSession ? { 'content-type': 'application/json' } : { authorization: `Bearer ${shown}` };
-    const asked = request({ host: '127.0.0.1', port, localAddress: from, agent: false, method: isSession ? 'POST' : 'GET', path: isSession ? '/api/session' : '/metrics', headers }, (reply) => {
-      reply.resume().on('end', () => resolve({ status: reply.statusCode ?? 0, retryAfter: Number(reply.headers['retry-after']), tookMs: performance.now() - began }));
-    });
+    const asked = request(
+      {
+        host: '127.0.0.1',
+        port,
+        localAddress: from,
+        agent: false,
+        method: isSession ? 'POST' : 'GET',
+        path: isSession ? '/api/session' : '/metrics',
+        headers,
+      },
+      (reply) => {
+        reply
+          .resume()
+          .on('end', () =>
+            resolve({ status: reply.statusCode ?? 0, retryAfter: Number(reply.headers['retry-after']), tookMs: performance.now() - began }),
+          );
+      },
+    );
     asked.on('error', reject);
     asked.end(isSession ? JSON.stringify({ key: shown }) : undefined);
   });
@@ -39,15 +54,28 @@ interface Scene {
 
 /** A gateway for one test: most of these tests wait, so they run at the same time. */
 async function begin({ onTestFinished }: TestContext): Promise<Scene> {
-  const gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { admin_key: key }, plugins: ['endpoints/logs', 'endpoints/dashboard', 'log/metrics', 'auth/keys', 'dialects/openai-chat'] }) });
+  const gateway = await testGateway({
+    config: oneUpstream('http://127.0.0.1:9/v1', {
+      server: { admin_key: key },
+      plugins: ['endpoints/logs', 'endpoints/dashboard', 'log/metrics', 'auth/keys', 'dialects/openai-chat'],
+    }),
+  });
   onTestFinished(async () => await gateway.close());
   const show: Scene['show'] = async (shown, more = {}) => await showTo(gateway.url, shown, more);
-  return { gateway, show, guesses: async (count, more = {}) => await Promise.all(Array.from({ length: count }, async (_, at) => await show(`a-wrong-key-${at}`, more))) };
+  return {
+    gateway,
+    show,
+    guesses: async (count, more = {}) =>
+      await Promise.all(Array.from({ length: count }, async (_, at) => await show(`a-wrong-key-${at}`, more))),
+  };
 }
 
 const countOf = (told: readonly Told[], status: number): number => told.filter((one) => one.status === status).length;
 
-/** The most keys that are checked of 60 that come at once: five at once, eight wait, and some more take the places of those that have waited. */
+/**
+ * The most keys that are checked of 60 that come at once: five at once,
+ * eight wait, and some more take the places of those that have waited.
+ */
 const mostChecked = 20;
 
 // the delays are in real time: while a machine stands still, more keys are checked
@@ -95,12 +123,16 @@ describe.concurrent('the check of the admin key', () => {
     const { expect } = context;
     const { gateway, guesses } = await begin(context);
     const told = await guesses(60);
-    const lines = gateway.lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === 'wrong admin keys were sent');
+    const lines = gateway.lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'wrong admin keys were sent');
     expect(lines[0]).toMatchObject({ level: 'warn', wrong: 1, unread: 0, lastAddress: '127.0.0.1' });
     // the others come in one line ten seconds later, and a busy machine may take as long for them
     expect(lines.length).toBeLessThan(10);
     const metrics = await (await gateway.get('/metrics', { authorization: `Bearer ${key}` })).text();
-    expect(metrics).toContain(`gateway_admin_key_failures_total{reason="wrong"} ${countOf(told, 401)}\ngateway_admin_key_failures_total{reason="too_many"} ${countOf(told, 429)}\n`);
+    expect(metrics).toContain(
+      `gateway_admin_key_failures_total{reason="wrong"} ${countOf(told, 401)}\ngateway_admin_key_failures_total{reason="too_many"} ${countOf(told, 429)}\n`,
+    );
     expect(gateway.lines.join('\n') + metrics).not.toMatch(/a-wrong-key|the-admin-key/);
   });
 
@@ -118,7 +150,9 @@ describe.concurrent('the check of the admin key', () => {
     const claimant = { logger: createLogger(() => {}) };
     for (let at = 0; at < 5; at++) await signIns.isRight(['wrong'], key, { ...claimant, address: '10.0.0.1' });
     const first = signIns.isRight(['wrong'], key, { ...claimant, address: '10.0.0.1' });
-    for (let at = 0; at < 12_000; at++) await signIns.isRight(['wrong'], key, { ...claimant, address: `10.${1 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}` });
+    for (let at = 0; at < 12_000; at++) {
+      await signIns.isRight(['wrong'], key, { ...claimant, address: `10.${1 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}` });
+    }
     expect(signIns.addresses).toBe(10_000);
     expect(await first).toBe(false);
     signIns[Symbol.dispose]();

@@ -37,10 +37,15 @@ it.each(['GET', 'POST', 'HEAD'])('a client that asks by http:// gets an error th
   socket.end(`${method} /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
   const answer = await text(socket);
   expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/json\r\n/);
-  expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ error: { code: 'bad_request', message: expect.stringContaining('https://') } });
+  expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({
+    error: { code: 'bad_request', message: expect.stringContaining('https://') },
+  });
 });
 
-it.each([['nothing', ''], ['a part of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001']])('a client that sends %s has the time limit of a head, as without TLS', async (_, sent) => {
+it.each([
+  ['nothing', ''],
+  ['a part of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001'],
+])('a client that sends %s has the time limit of a head, as without TLS', async (_, sent) => {
   const socket = connect(await opened({ header_time_ms: 300 }), '127.0.0.1');
   socket.write(sent);
   socket.resume();

@@ -23,11 +23,21 @@ afterEach(async () => {
 const keys = [{ name: 'team', key: 'a-key-of-a-caller' }];
 
 /** A port, and the provider behind it. Bodies may have 100,000 bytes. */
-async function opened(isTls = false): Promise<{ port: number; up: ScriptedUpstream; records: TestGateway['records']; leave: () => void; drain: Listening['drain'] }> {
+async function opened(
+  isTls = false,
+): Promise<{ port: number; up: ScriptedUpstream; records: TestGateway['records']; leave: () => void; drain: Listening['drain'] }> {
   const up = await provider();
-  const { gateway, records } = await gatewayOf(oneUpstream(up.url, { keys, server: { admin_key: 'an-admin-key-of-16', limits: { body: 100_000 } } }), { use: ['endpoints/dashboard'] });
+  const { gateway, records } = await gatewayOf(
+    oneUpstream(up.url, { keys, server: { admin_key: 'an-admin-key-of-16', limits: { body: 100_000 } } }),
+    { use: ['endpoints/dashboard'] },
+  );
   const pair = isTls ? certificate('IP:127.0.0.1') : null;
-  const { url, drain, leave } = await listen({ ...gateway.config.server, port: 0, ...(pair !== null && { tls: { cert: pair.cert, key: new Secret(pair.key) } }), service: () => gateway });
+  const { url, drain, leave } = await listen({
+    ...gateway.config.server,
+    port: 0,
+    ...(pair !== null && { tls: { cert: pair.cert, key: new Secret(pair.key) } }),
+    service: () => gateway,
+  });
   ends.push(() => drain(0, []));
   return { port: Number(new URL(url).port), up, records, leave, drain };
 }
@@ -40,10 +50,11 @@ async function socketTo(port: number, isTls = false): Promise<Socket> {
 }
 
 /** Resolves when the system has taken all bytes. Rejects where the connection is reset before. */
-const sends = async (socket: Socket, bytes: string | Buffer): Promise<void> => await new Promise((resolve, reject) => {
-  socket.once('error', reject);
-  socket.write(bytes, (error) => (error ? reject(error) : resolve()));
-});
+const sends = async (socket: Socket, bytes: string | Buffer): Promise<void> =>
+  await new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
 
 const headOf = (path: string, ...more: string[]): string => [`POST ${path} HTTP/1.1`, 'host: 127.0.0.1', ...more, '', ''].join('\r\n');
 const json = 'content-type: application/json';
@@ -73,7 +84,14 @@ describe('a client that sends all of its body before it reads sees the answer:',
   it('413 of a body without an announced length', async () => {
     const { port } = await opened();
     const socket = await socketTo(port);
-    await sends(socket, Buffer.concat([Buffer.from(`${headOf(chat, json, ours, 'transfer-encoding: chunked')}${large.length.toString(16)}\r\n`), large, Buffer.from('\r\n0\r\n\r\n')]));
+    await sends(
+      socket,
+      Buffer.concat([
+        Buffer.from(`${headOf(chat, json, ours, 'transfer-encoding: chunked')}${large.length.toString(16)}\r\n`),
+        large,
+        Buffer.from('\r\n0\r\n\r\n'),
+      ]),
+    );
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 [^]*request_too_large/);
   });
 
@@ -126,7 +144,12 @@ describe('after such an answer', () => {
     const { port } = await opened();
     const socket = openOnBothSides(port);
     const part = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x10_0000, 0x20), Buffer.from('\r\n')]);
-    const closed = new Promise((resolve) => socket.on('error', () => {}).resume().once('close', resolve));
+    const closed = new Promise((resolve) =>
+      socket
+        .on('error', () => {})
+        .resume()
+        .once('close', resolve),
+    );
     socket.write(headOf(chat, json, ours, 'transfer-encoding: chunked'));
     // more than the 128 MiB that the gateway reads, and then slowly
     for (let sent = 0; !socket.closed; sent++) {

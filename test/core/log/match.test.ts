@@ -20,7 +20,13 @@ let store: Store;
 
 const some = <T>(...values: T[]) => fc.constantFrom(...values);
 const usage = { promptTokens: 1, completionTokens: 1, cacheWriteTokens: null };
-const anyAttempt = fc.record({ outcome: some('answered', 'outrun', 'client_closed', 'upstream_error', 'DataInspectionFailed'), provider: some('up', 'other', 'Up'), model: some('a', 'b') }).map(({ outcome, ...more }) => attempt(outcome, more));
+const anyAttempt = fc
+  .record({
+    outcome: some('answered', 'outrun', 'client_closed', 'upstream_error', 'DataInspectionFailed'),
+    provider: some('up', 'other', 'Up'),
+    model: some('a', 'b'),
+  })
+  .map(({ outcome, ...more }) => attempt(outcome, more));
 const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   createdAt: fc.nat(100_000).map((ms) => new Date(begin + ms).toISOString()),
   model: some('a', 'b', null),
@@ -33,20 +39,43 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   finishReason: some('completed', 'length_limit', null),
   durationMs: fc.nat(5),
   timeToFirstTokenMs: some(null, 0, 1, 2),
-  usage: fc.tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1)).map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
+  usage: fc
+    .tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1))
+    .map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
   cost: some(null, '0', '0.01', '0.02'),
   attempts: fc.array(anyAttempt, { maxLength: 2 }),
-  error: some(null, 'upstream_error', 'DataInspectionFailed', 'inv%lid').map((code) => code === null ? null : { code, message: '', plugin: null }),
+  error: some(null, 'upstream_error', 'DataInspectionFailed', 'inv%lid').map((code) =>
+    code === null ? null : { code, message: '', plugin: null },
+  ),
   door: some('chat', 'embeddings', null),
   metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
-  fields: some<Record<string, string | number | boolean>>({}, { score: 1, verdict: 'bad' }, { score: 2.5, verdict: '2' }, { score: '3', verdict: false }, { verdict: '' }),
+  fields: some<Record<string, string | number | boolean>>(
+    {},
+    { score: 1, verdict: 'bad' },
+    { score: 2.5, verdict: '2' },
+    { score: '3', verdict: false },
+    { verdict: '' },
+  ),
 });
 /** The provider of a record made its last attempt. */
-const attemptsOf = ({ provider, model, attempts = [] }: Partial<LoggedDetail>) => (provider === null ? [] : [...attempts, attempt('answered', { provider: provider as string, model: model as string })]);
-const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, attempts: attemptsOf(record), request: null, response: null }));
+const attemptsOf = ({ provider, model, attempts = [] }: Partial<LoggedDetail>) =>
+  provider === null ? [] : [...attempts, attempt('answered', { provider: provider as string, model: model as string })];
+const records = fc
+  .sample(anyRecord, 200)
+  .map((record) => aRecord({ ...record, attempts: attemptsOf(record), request: null, response: null }));
 
-const oneOf = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('in', 'not in'), values: fc.uniqueArray(some(...values), { minLength: 1 }) });
-const bound = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('>', '<', '>=', '<='), values: some(...values).map((value) => [value]) });
+const oneOf = (field: string, ...values: string[]) =>
+  fc.record({
+    field: some(field),
+    operator: some<Condition['operator']>('in', 'not in'),
+    values: fc.uniqueArray(some(...values), { minLength: 1 }),
+  });
+const bound = (field: string, ...values: string[]) =>
+  fc.record({
+    field: some(field),
+    operator: some<Condition['operator']>('>', '<', '>=', '<='),
+    values: some(...values).map((value) => [value]),
+  });
 const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   oneOf('model', 'a', 'b', 'c', ''),
   oneOf('provider', 'up', ''),
@@ -62,7 +91,18 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   oneOf('meta.x y', '1', '2', ''),
   oneOf('field.score', '1', '2.5', '3', ''),
   oneOf('field.verdict', 'bad', '2', 'false', ''),
-  oneOf('error', 'upstream_error', 'Upstream_Error', 'DataInspectionFailed', 'datainspectionfailed', 'data*', '*I*Failed', 'inv%*', '*', ''),
+  oneOf(
+    'error',
+    'upstream_error',
+    'Upstream_Error',
+    'DataInspectionFailed',
+    'datainspectionfailed',
+    'data*',
+    '*I*Failed',
+    'inv%*',
+    '*',
+    '',
+  ),
   oneOf('tried', 'up', 'other', ''),
   oneOf('attempt.model', 'a', 'b', ''),
   oneOf('attempt.code', 'answered', 'outrun', 'upstream_error', 'DataInspectionFailed', ''),
@@ -78,7 +118,12 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   bound('cost', '0', '0.01'),
 );
 const moment = fc.option(fc.nat(100_000).map((ms) => begin + ms));
-const anyQuery: fc.Arbitrary<LogQuery> = fc.record({ from: moment, to: moment, conditions: fc.array(anyCondition, { maxLength: 3 }), text: some(null) });
+const anyQuery: fc.Arbitrary<LogQuery> = fc.record({
+  from: moment,
+  to: moment,
+  conditions: fc.array(anyCondition, { maxLength: 3 }),
+  text: some(null),
+});
 
 beforeAll(async () => {
   store = await createStore({ store: 'sqlite', url: null, dataDir: folder, retentionDays: 0, isDurable: false });
@@ -91,13 +136,19 @@ afterAll(async () => {
 });
 
 test('the live tail selects the same records as the store', async () => {
-  await fc.assert(fc.asyncProperty(anyQuery, async (query) => {
-    const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
-    expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
-  }), runs(500));
+  await fc.assert(
+    fc.asyncProperty(anyQuery, async (query) => {
+      const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
+      expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
+    }),
+    runs(500),
+  );
 });
 
-test.each([['in a row', '*'.repeat(40)], ['with letters between them', '*e'.repeat(12)]])('a filter with many stars takes little time: %s', (_, stars) => {
+test.each([
+  ['in a row', '*'.repeat(40)],
+  ['with letters between them', '*e'.repeat(12)],
+])('a filter with many stars takes little time: %s', (_, stars) => {
   const query: LogQuery = { from: null, to: null, text: null, conditions: [{ field: 'error', operator: 'in', values: [`${stars}x`] }] };
   const record = aRecord({ error: { code: 'e'.repeat(60), message: '', plugin: null } });
   // only the time limit of a context can stop a regular expression that runs

@@ -107,16 +107,26 @@ describe('an address', () => {
     ['__proto__=a', '__proto__', /no filter/],
     ['constructor=a', 'constructor', /no filter/],
   ])('refuses %s and names %s', (address, param, message) => {
-    expect(faultOf(() => parse(address))).toMatchObject({ code: 'invalid_value', status: 400, param, message: expect.stringMatching(message) });
+    expect(faultOf(() => parse(address))).toMatchObject({
+      code: 'invalid_value',
+      status: 400,
+      param,
+      message: expect.stringMatching(message),
+    });
   });
 
-  it('ignores the given parameters that are no filters', () => expect(parseLogFilter(new URLSearchParams('limit=5&model=a'), ['limit'])).toEqual(only(condition('model', 'in', 'a'))));
+  it('ignores the given parameters that are no filters', () =>
+    expect(parseLogFilter(new URLSearchParams('limit=5&model=a'), ['limit'])).toEqual(only(condition('model', 'in', 'a'))));
 
-  it.each(['limit=1&limit=3', 'limit=3&limit=3', 'model=a&limit=1&model=b&limit=2'])('refuses a parameter that is given twice and is no filter: %s', (address) => {
-    const { code, param, message } = faultOf(() => parseLogFilter(new URLSearchParams(address), ['limit', 'by']));
-    expect([code, param, message]).toEqual(['invalid_value', 'limit', '"limit" can be given once.']);
-  });
-  it('suggests the name of a misspelt parameter that is no filter', () => expect(faultOf(() => parseLogFilter(new URLSearchParams('limt=5'), ['limit'])).message).toMatch(/Did you mean "limit"\?/));
+  it.each(['limit=1&limit=3', 'limit=3&limit=3', 'model=a&limit=1&model=b&limit=2'])(
+    'refuses a parameter that is given twice and is no filter: %s',
+    (address) => {
+      const { code, param, message } = faultOf(() => parseLogFilter(new URLSearchParams(address), ['limit', 'by']));
+      expect([code, param, message]).toEqual(['invalid_value', 'limit', '"limit" can be given once.']);
+    },
+  );
+  it('suggests the name of a misspelt parameter that is no filter', () =>
+    expect(faultOf(() => parseLogFilter(new URLSearchParams('limt=5'), ['limit'])).message).toMatch(/Did you mean "limit"\?/));
 
   it('can be written again from the filter', () => {
     const written = 'since=1d&model=a&model=b&-provider=c&latency=>2s&cost=<0.01&meta.tenant-id=acme&q=refund';
@@ -136,7 +146,10 @@ describe('a search bar', () => {
     ['meta.team:"*"', 'meta.team=*'],
     ['key:""', 'key='],
     ['key:"search team"', 'key=search team'],
-    ['cached:true reasoning:false agent:"OpenAI/Python 2.1" -agent:curl/8.5', 'cached=true&reasoning=false&agent=OpenAI/Python 2.1&-agent=curl/8.5'],
+    [
+      'cached:true reasoning:false agent:"OpenAI/Python 2.1" -agent:curl/8.5',
+      'cached=true&reasoning=false&agent=OpenAI/Python 2.1&-agent=curl/8.5',
+    ],
     ['meta."my key"=x', 'meta.my key=x'],
     ['field.score>3 -field.verdict:bad', 'field.score=>3&-field.verdict=bad'],
     ['field.verdict:*', '-field.verdict='],
@@ -154,20 +167,42 @@ describe('a search bar', () => {
     ['"a\0b"', 'q', /U\+0000/],
     ['"never closed', 'q', /not closed/],
     ['model:"never closed', 'q', /not closed/],
-  ])('refuses %s', (text, param, message) => expect(faultOf(() => parseLogSearch(text))).toMatchObject({ param, message: expect.stringMatching(message) }));
+  ])('refuses %s', (text, param, message) =>
+    expect(faultOf(() => parseLogSearch(text))).toMatchObject({ param, message: expect.stringMatching(message) }),
+  );
 });
 
-const value = fc.oneof(fc.constantFrom('a', '', '*', '"', '\\', 'x y', '-b', ':', '>1', '\u00a0', 'é'), anyText({ maxLength: 12 }).filter((text) => !text.includes('\0')));
+const value = fc.oneof(
+  fc.constantFrom('a', '', '*', '"', '\\', 'x y', '-b', ':', '>1', '\u00a0', 'é'),
+  anyText({ maxLength: 12 }).filter((text) => !text.includes('\0')),
+);
 const values = fc.uniqueArray(value, { minLength: 1, maxLength: 3 });
 const operators = fc.constantFrom<Condition['operator'][]>('in', 'not in');
 const setOf = (field: fc.Arbitrary<string>, some: fc.Arbitrary<string[]>) => fc.record({ field, operator: operators, values: some });
 const words = (field: string, ...known: string[]) => setOf(fc.constant(field), fc.uniqueArray(fc.constantFrom(...known), { minLength: 1 }));
-const bound = (field: string, amount: fc.Arbitrary<string>) => fc.record({ field: fc.constant(field), operator: fc.constantFrom<Condition['operator'][]>('>', '<', '>=', '<='), values: amount.map((one) => [one]) });
+const bound = (field: string, amount: fc.Arbitrary<string>) =>
+  fc.record({
+    field: fc.constant(field),
+    operator: fc.constantFrom<Condition['operator'][]>('>', '<', '>=', '<='),
+    values: amount.map((one) => [one]),
+  });
 const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   setOf(fc.constantFrom('model', 'provider', 'key', 'agent'), values),
-  setOf(value.filter((name) => name !== '').map((name) => `meta.${name}`), values),
-  setOf(fc.constantFrom('field.verdict', 'field.a-b.c', 'field.constructor'), fc.uniqueArray(value.filter((text) => !text.startsWith('<') && !text.startsWith('>')), { minLength: 1, maxLength: 3 })),
-  bound('field.score', fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => String(one + 0))),
+  setOf(
+    value.filter((name) => name !== '').map((name) => `meta.${name}`),
+    values,
+  ),
+  setOf(
+    fc.constantFrom('field.verdict', 'field.a-b.c', 'field.constructor'),
+    fc.uniqueArray(
+      value.filter((text) => !text.startsWith('<') && !text.startsWith('>')),
+      { minLength: 1, maxLength: 3 },
+    ),
+  ),
+  bound(
+    'field.score',
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => String(one + 0)),
+  ),
   words('status', 'ok', 'error', '4xx', '503'),
   words('outcome', 'answered', 'gone'),
   words('finish', 'completed', ''),
@@ -177,12 +212,24 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   bound('latency', fc.nat().map(String)),
   bound('ttft', fc.nat().map(String)),
   bound('tokens', fc.nat().map(String)),
-  bound('cost', fc.nat(10_000).map((cents) => String(cents / 100))),
+  bound(
+    'cost',
+    fc.nat(10_000).map((cents) => String(cents / 100)),
+  ),
 );
-const sameSlot = ({ field, operator, values: [first] }: Condition): string => (operator.endsWith('in') ? `${operator} ${field}` : `${operator} ${field} ${first}`);
+const sameSlot = ({ field, operator, values: [first] }: Condition): string =>
+  operator.endsWith('in') ? `${operator} ${field}` : `${operator} ${field} ${first}`;
 const times = fc.oneof(
-  fc.record({ since: fc.option(fc.integer({ min: 1, max: 10 ** 12 })), from: fc.constant(null), to: fc.option(fc.integer({ min: 0, max: 10 ** 13 })) }),
-  fc.record({ since: fc.constant(null), from: fc.integer({ min: 0, max: 10 ** 12 }), to: fc.option(fc.integer({ min: 10 ** 12 + 1, max: 10 ** 13 })) }),
+  fc.record({
+    since: fc.option(fc.integer({ min: 1, max: 10 ** 12 })),
+    from: fc.constant(null),
+    to: fc.option(fc.integer({ min: 0, max: 10 ** 13 })),
+  }),
+  fc.record({
+    since: fc.constant(null),
+    from: fc.integer({ min: 0, max: 10 ** 12 }),
+    to: fc.option(fc.integer({ min: 10 ** 12 + 1, max: 10 ** 13 })),
+  }),
 );
 const anyFilter: fc.Arbitrary<LogFilter> = fc
   .tuple(times, fc.uniqueArray(anyCondition, { selector: sameSlot, maxLength: 6 }), fc.option(value.filter((text) => text !== '')))
@@ -192,39 +239,82 @@ const anyFilter: fc.Arbitrary<LogFilter> = fc
 const typedOf = (filter: LogFilter): string => {
   const inQuotes = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
   const named = (name: string): string => name.replace(/^(-?meta\.)(.*)$/s, (_, start: string, key: string) => start + inQuotes(key));
-  return Array.from(formatLogFilter(filter), ([name, value]) => (name === 'q' ? inQuotes(value) : `${named(name)}:${inQuotes(value)}`)).join(' ');
+  return Array.from(formatLogFilter(filter), ([name, value]) =>
+    name === 'q' ? inQuotes(value) : `${named(name)}:${inQuotes(value)}`,
+  ).join(' ');
 };
 
 describe('any filter', () => {
-  test('is the same after it was written into an address and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogFilter(new URLSearchParams(formatLogFilter(filter).toString()))).toEqual(filter); })));
-  test('is the same after it was typed into a search bar and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogSearch(typedOf(filter))).toEqual(filter); })));
-  test('of any text is read or refused', () => {
-    const typed = fc.oneof(anyText(), fc.array(fc.constantFrom('model', 'meta.', ':', '=', '"', '\\', '>', '2s', '-', ' ', '*', 'x')).map((parts) => parts.join('')));
-    fc.assert(fc.property(typed, (text) => {
-      try {
-        const filter = parseLogSearch(text);
+  test('is the same after it was written into an address and read', () =>
+    fc.assert(
+      fc.property(anyFilter, (filter) => {
+        expect(parseLogFilter(new URLSearchParams(formatLogFilter(filter).toString()))).toEqual(filter);
+      }),
+    ));
+  test('is the same after it was typed into a search bar and read', () =>
+    fc.assert(
+      fc.property(anyFilter, (filter) => {
         expect(parseLogSearch(typedOf(filter))).toEqual(filter);
-      } catch (error) {
-        if (!GatewayError.is(error)) throw error;
-        expect(error.code).toBe('invalid_value');
-      }
-    }));
+      }),
+    ));
+  test('of any text is read or refused', () => {
+    const typed = fc.oneof(
+      anyText(),
+      fc.array(fc.constantFrom('model', 'meta.', ':', '=', '"', '\\', '>', '2s', '-', ' ', '*', 'x')).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(typed, (text) => {
+        try {
+          const filter = parseLogSearch(text);
+          expect(parseLogSearch(typedOf(filter))).toEqual(filter);
+        } catch (error) {
+          if (!GatewayError.is(error)) throw error;
+          expect(error.code).toBe('invalid_value');
+        }
+      }),
+    );
   });
 });
 
 describe('a query', () => {
-  it('with `since` begins that time before now', () => expect(resolveQuery(parse('since=1h'), 10_000_000)).toEqual({ from: 6_400_000, to: null, conditions: [], text: null }));
+  it('with `since` begins that time before now', () =>
+    expect(resolveQuery(parse('since=1h'), 10_000_000)).toEqual({ from: 6_400_000, to: null, conditions: [], text: null }));
 });
 
 describe('an order', () => {
   const order = (address: string): ReturnType<typeof parseSort> => parseSort(new URLSearchParams(address));
-  it.each([['', null, 'desc'], ['sort=cost', 'cost', 'desc'], ['sort=tokens&order=asc', 'tokens', 'asc'], ['sort=duration&order=desc', 'duration', 'desc']])('is "%s"', (address, sort, way) => expect(order(address)).toEqual({ sort, order: way }));
-  it.each<[string, string, RegExp]>([['sort=cots', 'sort', /Did you mean "cost"\?/], ['sort=', 'sort', /There are cost, duration, tokens/], ['sort=cost&order=up', 'order', /"order" is desc or asc/], ['order=asc', 'order', /goes with "sort"/]])('is not "%s"', (address, param, message) =>
-    expect(faultOf(() => order(address))).toMatchObject({ code: 'invalid_value', param, message: expect.stringMatching(message) }));
+  it.each([
+    ['', null, 'desc'],
+    ['sort=cost', 'cost', 'desc'],
+    ['sort=tokens&order=asc', 'tokens', 'asc'],
+    ['sort=duration&order=desc', 'duration', 'desc'],
+  ])('is "%s"', (address, sort, way) => expect(order(address)).toEqual({ sort, order: way }));
+  it.each<[string, string, RegExp]>([
+    ['sort=cots', 'sort', /Did you mean "cost"\?/],
+    ['sort=', 'sort', /There are cost, duration, tokens/],
+    ['sort=cost&order=up', 'order', /"order" is desc or asc/],
+    ['order=asc', 'order', /goes with "sort"/],
+  ])('is not "%s"', (address, param, message) =>
+    expect(faultOf(() => order(address))).toMatchObject({ code: 'invalid_value', param, message: expect.stringMatching(message) }),
+  );
 });
 
 describe('a dimension', () => {
-  it.each(['model', 'provider', 'key', 'finish', 'status', 'outcome', 'meta.tenant-id', 'field.score'])('is %s', (text) => expect(parseDimension(text)).toBe(text));
-  it.each<[string, RegExp]>([['modle', /Did you mean "model"/], ['', /There are status, outcome, model/], ['meta.', /meta\.<key> or field\.<name>/], ['field.', /meta\.<key> or field\.<name>/], ['cached', /cannot be grouped/], ['q', /cannot be grouped/]])('is not "%s"', (text, message) =>
-    expect(faultOf(() => parseDimension(text))).toMatchObject({ code: 'invalid_value', param: 'by', message: expect.stringMatching(message) }));
+  it.each(['model', 'provider', 'key', 'finish', 'status', 'outcome', 'meta.tenant-id', 'field.score'])('is %s', (text) =>
+    expect(parseDimension(text)).toBe(text),
+  );
+  it.each<[string, RegExp]>([
+    ['modle', /Did you mean "model"/],
+    ['', /There are status, outcome, model/],
+    ['meta.', /meta\.<key> or field\.<name>/],
+    ['field.', /meta\.<key> or field\.<name>/],
+    ['cached', /cannot be grouped/],
+    ['q', /cannot be grouped/],
+  ])('is not "%s"', (text, message) =>
+    expect(faultOf(() => parseDimension(text))).toMatchObject({
+      code: 'invalid_value',
+      param: 'by',
+      message: expect.stringMatching(message),
+    }),
+  );
 });

@@ -8,9 +8,13 @@ import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, event, hangs, pause, said, streams, usage } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider, routing } from '../scene.ts';
 
-const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step => answers({ error }, { status, headers });
+const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step =>
+  answers({ error }, { status, headers });
 const resets: Step = (response) => void response.socket?.resetAndDestroy();
-const saysShort: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' }).write('{"choices":', () => response.socket?.destroy());
+const saysShort: Step = (response) =>
+  void response
+    .writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
+    .write('{"choices":', () => response.socket?.destroy());
 const html: Step = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Welcome</body></html>');
 const redirects: Step = (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/secret' }).end();
 const empty: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end();
@@ -50,7 +54,10 @@ describe('the next candidate answers when the first one', () => {
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, limitsFor(step)));
     const response = await chat({});
     expect([response.status, response.headers.get('x-provider'), await contentOf(response)]).toEqual([200, 'two', 'hello']);
-    expect(records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([['one', outcome], ['two', 'answered']]);
+    expect(records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([
+      ['one', outcome],
+      ['two', 'answered'],
+    ]);
   });
 
   it.each(faults)('%s to a request for a stream', { retry: 2 }, async (_, step, outcome) => {
@@ -65,15 +72,25 @@ describe('the next candidate answers when the first one', () => {
   it.each<[string, Step, string]>([
     ['ends its stream before its first event', streams([]), 'upstream_truncated'],
     ['streams only comments', streams([': waiting\n\n', ': waiting\n\n']), 'upstream_truncated'],
-    ['streams an error first', streams([`data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`]), 'upstream_overloaded'],
-    ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
+    [
+      'streams an error first',
+      streams([`data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`]),
+      'upstream_overloaded',
+    ],
+    [
+      'counts tokens and then streams an error',
+      streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }),
+      'upstream_overloaded',
+    ],
     ['streams garbage first', streams(['data: {"cho\n\n']), 'upstream_invalid_response'],
     ['resets before its first event', streams([': hm\n\n'], { end: 'reset' }), 'upstream_truncated'],
     ['streams comments and then hangs', streamHangs, 'upstream_idle_timeout'],
     ['sends an event that is too large', streams([`data: ${'x'.repeat(4000)}\n\n`]), 'upstream_event_too_large'],
   ])('%s', { retry: 2 }, async (_, step, outcome) => {
     const [one, two] = [await provider(step), await provider(streams(said('hello')))];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...limitsFor(step), server: { limits: { upstream_event: 2048 } } }));
+    const { chat, records } = await gatewayOf(
+      twoUpstreams(one.url, two.url, { ...limitsFor(step), server: { limits: { upstream_event: 2048 } } }),
+    );
     const { text, done } = await readEvents(await chat({ stream: true }));
     expect([text, done]).toEqual(['hello', true]);
     expect(records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'answered']);
@@ -84,15 +101,27 @@ describe('the next candidate answers when the first one', () => {
     const [one, two] = [await provider(begins), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 2 s before its answer.' }, { outcome: 'answered' }]);
+    expect(records[0]?.attempts).toMatchObject([
+      { outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 2 s before its answer.' },
+      { outcome: 'answered' },
+    ]);
   });
 
   it('has a format that cannot express the request', async () => {
     const [one, two] = [await provider(), await provider()];
     const base = twoUpstreams(one.url, two.url, { plugins: [...quietPlugins] }) as { providers: Record<string, object> };
-    const { chat, records } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
+    const { chat, records } = await gatewayOf({
+      ...base,
+      providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } },
+    });
     expect(await contentOf(await chat({ n: 2 }))).toBe('hello');
-    expect([one.asked.length, records[0]?.attempts.map(({ provider: name, outcome }) => [name, outcome])]).toEqual([0, [['one', 'unsupported_value'], ['two', 'answered']]]);
+    expect([one.asked.length, records[0]?.attempts.map(({ provider: name, outcome }) => [name, outcome])]).toEqual([
+      0,
+      [
+        ['one', 'unsupported_value'],
+        ['two', 'answered'],
+      ],
+    ]);
   });
 
   it('refuses the connection', async () => {
@@ -103,14 +132,23 @@ describe('the next candidate answers when the first one', () => {
     const two = await provider();
     const { chat, records } = await gatewayOf(twoUpstreams(`http://127.0.0.1:${port}/v1`, two.url));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_unreachable', error: 'The provider cannot be reached: it refused the connection.' });
+    expect(records[0]?.attempts[0]).toMatchObject({
+      outcome: 'upstream_unreachable',
+      error: 'The provider cannot be reached: it refused the connection.',
+    });
   });
 
   it('breaks off a stream that nobody asked for', async () => {
     const [one, two] = [await provider(streams([event({ role: 'assistant', content: 'half an ' })])), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records).toMatchObject([{ outcome: 'answered', attempts: [{ outcome: 'upstream_truncated' }, { outcome: 'answered' }], response: { choices: [{ text: 'hello' }] } }]);
+    expect(records).toMatchObject([
+      {
+        outcome: 'answered',
+        attempts: [{ outcome: 'upstream_truncated' }, { outcome: 'answered' }],
+        response: { choices: [{ text: 'hello' }] },
+      },
+    ]);
   });
 
   it('has an answer larger than the limit', async () => {
@@ -127,7 +165,9 @@ describe('a candidate that is not asked does not count for max_attempts', () => 
     const open = (url: string): object => ({ dialect: 'openai-chat', base_url: url, api_key: 'k' });
     const { chat, records } = await gatewayOf({
       providers: { one: open(one.url), two: { ...open(two.url), ...second }, three: open(three.url) },
-      models: [{ id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) }],
+      models: [
+        { id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) },
+      ],
       ...routing({}, { max_attempts: 2 }),
       ...more,
     });
@@ -141,12 +181,19 @@ describe('a candidate that is not asked does not count for max_attempts', () => 
   });
 
   it('where a limit of its provider has no room', async () => {
-    expect(await calls({}, { limits: [{ by: 'provider', match: 'two', tokens_per_minute: 1 }] })).toEqual(['upstream_error', 'rate_limit_exceeded', 'answered']);
+    expect(await calls({}, { limits: [{ by: 'provider', match: 'two', tokens_per_minute: 1 }] })).toEqual([
+      'upstream_error',
+      'rate_limit_exceeded',
+      'answered',
+    ]);
   });
 });
 
 describe('a provider that thinks for long does not time out', () => {
-  it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', { retry: 2 }, async (_, sign, stream) => {
+  it.each([
+    ['spaces before a plain answer', ' ', false],
+    ['comments before a stream', ': thinking\n\n', true],
+  ])('while it sends %s', { retry: 2 }, async (_, sign, stream) => {
     const { url } = await provider(async (response) => {
       response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
       // longer than its limits
@@ -174,15 +221,24 @@ describe('a redirect', () => {
 
 describe('no other candidate is asked', () => {
   it.each([400, 413, 422])('when the provider blames the request with %d', async (status) => {
-    const [one, two] = [await provider(fault(status, { message: 'Too odd.', type: 'invalid_request_error', code: 'odd', param: 'messages' })), await provider()];
+    const [one, two] = [
+      await provider(fault(status, { message: 'Too odd.', type: 'invalid_request_error', code: 'odd', param: 'messages' })),
+      await provider(),
+    ];
     const { chat } = await gatewayOf(twoUpstreams(one.url, two.url));
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toEqual([status, { message: 'Too odd.', type: 'invalid_request_error', param: 'messages', code: 'odd' }]);
+    expect([response.status, await errorOf(response)]).toEqual([
+      status,
+      { message: 'Too odd.', type: 'invalid_request_error', param: 'messages', code: 'odd' },
+    ]);
     expect(two.asked).toEqual([]);
   });
 
   it('when the provider itself says that it does not support a value', async () => {
-    const [one, two] = [await provider(fault(400, { message: 'No.', type: 'invalid_request_error', code: 'unsupported_value', param: 'temperature' })), await provider()];
+    const [one, two] = [
+      await provider(fault(400, { message: 'No.', type: 'invalid_request_error', code: 'unsupported_value', param: 'temperature' })),
+      await provider(),
+    ];
     const { chat } = await gatewayOf(twoUpstreams(one.url, two.url));
     expect((await errorOf(await chat({}))).code).toBe('unsupported_value');
     expect(two.asked).toEqual([]);
@@ -191,8 +247,13 @@ describe('no other candidate is asked', () => {
   it('when the dialect blames the request before the provider is asked', async () => {
     const two = await provider();
     const base = twoUpstreams('http://127.0.0.1:9', two.url) as { providers: Record<string, object> };
-    const { chat } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
-    expect((await chat({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] })).status).toBe(400);
+    const { chat } = await gatewayOf({
+      ...base,
+      providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } },
+    });
+    expect((await chat({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] })).status).toBe(
+      400,
+    );
     expect(two.asked).toEqual([]);
   });
 
@@ -207,7 +268,10 @@ describe('no other candidate is asked', () => {
     const [one, two] = [await provider(hangs), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, routing({ total: 600 })));
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 0.6 s.' }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      504,
+      { code: 'upstream_timeout', message: 'The request took longer than 0.6 s.' },
+    ]);
     await one.asked[0]?.closed;
     expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'failed']);
   });
@@ -224,7 +288,13 @@ describe('after several failures the caller gets', () => {
     ['a rate limit before a server fault', fault(429), fault(500), 429, 'upstream_rate_limited'],
     ['a fault of the request before a rate limit', fault(429), fault(400), 400, 'upstream_invalid_request'],
     ['a timeout as 504', fault(500), hangs, 504, 'upstream_timeout'],
-    ['nothing of a refused credential', fault(401, { message: 'Incorrect API key provided: k1' }), fault(401, { message: 'Incorrect API key provided: k2' }), 502, 'upstream_auth_error'],
+    [
+      'nothing of a refused credential',
+      fault(401, { message: 'Incorrect API key provided: k1' }),
+      fault(401, { message: 'Incorrect API key provided: k2' }),
+      502,
+      'upstream_auth_error',
+    ],
   ])('%s', { retry: 2 }, async (_, first, second, status, code) => {
     const { chat } = await both(first, second);
     const response = await chat({});
@@ -240,7 +310,10 @@ describe('after several failures the caller gets', () => {
   });
 
   it('the shorter retry delay of two rate limits', async () => {
-    const { chat } = await both(fault(429, { message: 'slow down' }, { 'retry-after': '60' }), fault(429, { message: 'slow down' }, { 'retry-after': '5' }));
+    const { chat } = await both(
+      fault(429, { message: 'slow down' }, { 'retry-after': '60' }),
+      fault(429, { message: 'slow down' }, { 'retry-after': '5' }),
+    );
     expect((await chat({})).headers.get('retry-after')).toBe('5');
   });
 
@@ -252,7 +325,11 @@ describe('after several failures the caller gets', () => {
   it('the last failure for a request for a stream too', async () => {
     const { chat } = await both(fault(500), fault(503));
     const response = await chat({ stream: true });
-    expect([response.status, response.headers.get('content-type'), (await errorOf(response)).code]).toEqual([503, 'application/json', 'upstream_unavailable']);
+    expect([response.status, response.headers.get('content-type'), (await errorOf(response)).code]).toEqual([
+      503,
+      'application/json',
+      'upstream_unavailable',
+    ]);
   });
 });
 
@@ -265,8 +342,26 @@ describe('the record', () => {
       provider: 'two',
       outcome: 'answered',
       attempts: [
-        { provider: 'one', model: 'plain', externalId: 'plain-1', outcome: 'upstream_error', status: 500, durationMs: expect.any(Number), timeToFirstTokenMs: null, error: expect.stringContaining('on fire') },
-        { provider: 'two', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: expect.any(Number), timeToFirstTokenMs: expect.any(Number), error: null },
+        {
+          provider: 'one',
+          model: 'plain',
+          externalId: 'plain-1',
+          outcome: 'upstream_error',
+          status: 500,
+          durationMs: expect.any(Number),
+          timeToFirstTokenMs: null,
+          error: expect.stringContaining('on fire'),
+        },
+        {
+          provider: 'two',
+          model: 'plain',
+          externalId: 'plain-1',
+          outcome: 'answered',
+          status: 200,
+          durationMs: expect.any(Number),
+          timeToFirstTokenMs: expect.any(Number),
+          error: null,
+        },
       ],
     });
   });
@@ -298,7 +393,9 @@ describe('a client that leaves', () => {
     const { post, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     const leaving = new AbortController();
     one.script(() => leaving.abort());
-    await expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal })).rejects.toThrow('aborted');
+    await expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal })).rejects.toThrow(
+      'aborted',
+    );
     await one.asked[0]?.closed;
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 499, error: { code: 'client_closed' } }]);
     expect(two.asked).toEqual([]);
@@ -307,7 +404,12 @@ describe('a client that leaves', () => {
   it('between two attempts is not served by the second', async () => {
     const [one, two] = [await provider(fault(500)), await provider()];
     let leave = (): void => {};
-    const plugin = { name: 'test/leave', summary: '', schema: {}, apply: ({ hooks }: any) => hooks.attempted.tap('test/leave', () => leave()) };
+    const plugin = {
+      name: 'test/leave',
+      summary: '',
+      schema: {},
+      apply: ({ hooks }: any) => hooks.attempted.tap('test/leave', () => leave()),
+    };
     const { chat, gateway, records } = await gatewayOf(twoUpstreams(one.url, two.url), { plugins: [plugin] });
     // a socket closes later, when the second attempt may have begun
     leave = () => {

@@ -5,11 +5,20 @@ import type { Catalogue } from '../../../core/pipeline/catalogue.ts';
 import { gatewayOf } from '../scene.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
-const model = (id: string, providers: string[], more: object = {}): object => ({ id, free: true, providers: providers.map((providerId) => ({ providerId, externalId: `${id}-ext` })), ...more });
+const model = (id: string, providers: string[], more: object = {}): object => ({
+  id,
+  free: true,
+  providers: providers.map((providerId) => ({ providerId, externalId: `${id}-ext` })),
+  ...more,
+});
 
 async function catalogueOf(models: object[], routing: object = {}): Promise<Catalogue> {
   const dialect = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
-  const { gateway } = await gatewayOf({ providers: { one: dialect, two: dialect, off: { ...dialect, api_key: '${OFF_KEY}' } }, models, routing: { models: routing } });
+  const { gateway } = await gatewayOf({
+    providers: { one: dialect, two: dialect, off: { ...dialect, api_key: '${OFF_KEY}' } },
+    models,
+    routing: { models: routing },
+  });
   return createCatalogue(gateway.config, () => now);
 }
 
@@ -29,15 +38,30 @@ describe('a name', () => {
     ['org/model', 'root', ['one/org/model']],
     ['one/org/model', 'provider', ['one/org/model']],
   ])('%s is a %s for %j', async (name, addressing, candidates) => {
-    const catalogue = await catalogueOf([model('big', ['one', 'two'], { aliases: ['big-2025'] }), model('small', ['two']), model('org/model', ['one'])], { any: { candidates: ['small', 'big'] } });
+    const catalogue = await catalogueOf(
+      [model('big', ['one', 'two'], { aliases: ['big-2025'] }), model('small', ['two']), model('org/model', ['one'])],
+      { any: { candidates: ['small', 'big'] } },
+    );
     expect(shown(catalogue, name)).toEqual([addressing, candidates]);
   });
 
-  it.each(['gpt-5.6', 'deepseek-flash', 'open-mistral-nemo', 'magistral-medium-latest', 'llama-3.1-405b', 'claude-opus-4-5'])('%s, an alias without a version, is a root name', async (name) => {
-    expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['root', ['one/big']]);
-  });
+  it.each(['gpt-5.6', 'deepseek-flash', 'open-mistral-nemo', 'magistral-medium-latest', 'llama-3.1-405b', 'claude-opus-4-5'])(
+    '%s, an alias without a version, is a root name',
+    async (name) => {
+      expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['root', ['one/big']]);
+    },
+  );
 
-  it.each(['gpt-5-2025-08-07', 'claude-opus-4-5-20251101', 'claude-haiku-4-5@20251001', 'mistral-large-2512', 'deepseek-r1-0528', 'gemini-2.0-flash-001', 'gemini-2.5-pro-preview-05-06', 'gpt-4-0613:free'])('%s, an alias with a version, is no root name', async (name) => {
+  it.each([
+    'gpt-5-2025-08-07',
+    'claude-opus-4-5-20251101',
+    'claude-haiku-4-5@20251001',
+    'mistral-large-2512',
+    'deepseek-r1-0528',
+    'gemini-2.0-flash-001',
+    'gemini-2.5-pro-preview-05-06',
+    'gpt-4-0613:free',
+  ])('%s, an alias with a version, is no root name', async (name) => {
     expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['alias', ['one/big']]);
   });
 
@@ -61,7 +85,9 @@ describe('a name', () => {
     ['__proto__/big', 'provider_not_found', /./],
   ])('%s is refused with %s', async (name, code, message) => {
     const catalogue = await catalogueOf([model('big', ['one']), model('big-free', ['one']), model('small', ['two'])]);
-    expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error);
+    expect(() => catalogue.resolve(name, null)).toThrow(
+      expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error,
+    );
   });
 
   it.each<[string, string[], RegExp]>([
@@ -76,7 +102,9 @@ describe('a name', () => {
     ['two/big', ['small'], /does not serve "big"\. See GET/],
     ['two/big', ['b*'], /served elsewhere/],
   ])('%s is refused to a key with the models %j, with a suggestion among these models alone', async (name, globs, message) => {
-    const catalogue = await catalogueOf([model('big', ['one'], { aliases: ['big-2025'] }), model('small', ['two'])], { any: { candidates: ['small', 'big'] } });
+    const catalogue = await catalogueOf([model('big', ['one'], { aliases: ['big-2025'] }), model('small', ['two'])], {
+      any: { candidates: ['small', 'big'] },
+    });
     expect(() => catalogue.resolve(name, globs)).toThrow(message);
   });
 
@@ -99,7 +127,9 @@ describe('a model with a date of deactivation', () => {
   });
 
   it('is left out of a policy that has others', async () => {
-    const catalogue = await catalogueOf([model('big', ['one'], ends('2025-01-01T00:00:00Z')), model('small', ['two'])], { any: { candidates: ['big', 'small'] } });
+    const catalogue = await catalogueOf([model('big', ['one'], ends('2025-01-01T00:00:00Z')), model('small', ['two'])], {
+      any: { candidates: ['big', 'small'] },
+    });
     expect(shown(catalogue, 'any')).toEqual(['policy', ['two/small']]);
   });
 });

@@ -17,10 +17,15 @@ const fails = (): never => {
 /** Asks a door with this encoder for a stream that does not end, and reads the reply. */
 async function readsFrom(encoder: Encoder): Promise<TestGateway & { up: ScriptedUpstream }> {
   const up = await provider(streams([event({ role: 'assistant', content: 'a' })], { end: 'hang' }));
-  const door = probe(({ routes }) => routes.addDoor({ path: '/broken', parse: (body) => parseChatRequest(body), encoder, encode: encodeReply }));
+  const door = probe(({ routes }) =>
+    routes.addDoor({ path: '/broken', parse: (body) => parseChatRequest(body), encoder, encode: encodeReply }),
+  );
   const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [door] });
   const ask = { model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] };
-  await gateway.post(ask, { path: '/broken' }).then((response) => response.text()).catch(() => null);
+  await gateway
+    .post(ask, { path: '/broken' })
+    .then((response) => response.text())
+    .catch(() => null);
   return { ...gateway, up };
 }
 

@@ -25,7 +25,16 @@ describe('a dry run', () => {
     expect(await explained(gateway, { max_tokens: 100 })).toEqual({
       object: 'route.explanation',
       candidates: [
-        { provider: 'one', model: 'plain', externalId: 'plain-1', target: 'one/plain-1', standing: true, by: 'route/policy', reason: 'ordered: place 1 in the list', estimatedCost: expect.stringMatching(/^0\.0002\d*$/) as string },
+        {
+          provider: 'one',
+          model: 'plain',
+          externalId: 'plain-1',
+          target: 'one/plain-1',
+          standing: true,
+          by: 'route/policy',
+          reason: 'ordered: place 1 in the list',
+          estimatedCost: expect.stringMatching(/^0\.0002\d*$/) as string,
+        },
         expect.objectContaining({ provider: 'two', standing: true }) as object,
       ],
       limits: [],
@@ -38,20 +47,35 @@ describe('a dry run', () => {
     const gateway = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0, max_ms: 60_000 } } } }));
     expect((await gateway.chat({})).status).toBe(429);
     const { candidates } = await explained(gateway);
-    expect(candidates).toMatchObject([{ provider: 'up', standing: true, by: 'route/health', reason: expect.stringMatching(/; rests for \d+ s \(rate limit\); the request waits until then$/) as string }]);
+    expect(candidates).toMatchObject([
+      {
+        provider: 'up',
+        standing: true,
+        by: 'route/health',
+        reason: expect.stringMatching(/; rests for \d+ s \(rate limit\); the request waits until then$/) as string,
+      },
+    ]);
     expect(up.asked).toHaveLength(1);
   });
 
-  it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])('names first the provider that the same request then asks (%s), also when it is repeated', async (strategy) => {
-    const gateway = await twoTargets({ routing: { default: { strategy } } });
-    for (let turn = 0; turn < 6; turn++) {
-      const first = [await explained(gateway), await explained(gateway)].map(({ candidates }) => candidates[0]?.provider);
-      expect((await gateway.chat({})).headers.get('x-provider')).toBe(first[0]);
-      expect(first[0]).toBe(first[1]);
-    }
-  });
+  it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])(
+    'names first the provider that the same request then asks (%s), also when it is repeated',
+    async (strategy) => {
+      const gateway = await twoTargets({ routing: { default: { strategy } } });
+      for (let turn = 0; turn < 6; turn++) {
+        const first = [await explained(gateway), await explained(gateway)].map(({ candidates }) => candidates[0]?.provider);
+        expect((await gateway.chat({})).headers.get('x-provider')).toBe(first[0]);
+        expect(first[0]).toBe(first[1]);
+      }
+    },
+  );
 
-  it.each([['x-dry-run', '1'], ['x-dry-run', '\u00A0true'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('with a wrong header value is refused: %s: %s', async (name, word) => {
+  it.each([
+    ['x-dry-run', '1'],
+    ['x-dry-run', '\u00A0true'],
+    ['x-dry-run', 'yes'],
+    ['x-log-bodies', 'false'],
+  ])('with a wrong header value is refused: %s: %s', async (name, word) => {
     const gateway = await twoTargets();
     const response = await gateway.chat({}, { [name]: word });
     expect([response.status, await errorOf(response)]).toEqual([400, expect.objectContaining({ code: 'invalid_value', param: name })]);
@@ -70,7 +94,9 @@ describe('a dry run', () => {
 
   it('shows the formula of `balanced` with its numbers', async () => {
     const gateway = await twoTargets({ routing: { default: { strategy: 'balanced' } } });
-    expect((await explained(gateway)).candidates[0]?.reason).toBe('balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here while all stand');
+    expect((await explained(gateway)).candidates[0]?.reason).toBe(
+      'balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here while all stand',
+    );
   });
 
   it('shows which candidates are ruled out, and why', async () => {
@@ -89,9 +115,19 @@ describe('a dry run', () => {
     const [one, two] = [await provider(), await provider()];
     const reasoning = true;
     const gateway = await gatewayOf({
-      providers: { one: { dialect: 'anthropic', base_url: one.url, api_key: 'k' }, two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k' } },
+      providers: {
+        one: { dialect: 'anthropic', base_url: one.url, api_key: 'k' },
+        two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k' },
+      },
       models: [
-        { id: 'both', free: true, providers: [{ providerId: 'one', externalId: 'claude-fable-5', reasoning }, { providerId: 'two', externalId: 'x', reasoning }] },
+        {
+          id: 'both',
+          free: true,
+          providers: [
+            { providerId: 'one', externalId: 'claude-fable-5', reasoning },
+            { providerId: 'two', externalId: 'x', reasoning },
+          ],
+        },
         { id: 'alone', free: true, providers: [{ providerId: 'one', externalId: 'claude-fable-5', reasoning }] },
       ],
       routing: { default: { strategy: 'ordered' } },
@@ -102,14 +138,20 @@ describe('a dry run', () => {
       { id: 'one', standing: false, by: 'stream/upstream', reason: expect.stringContaining('cannot stop reasoning') as string },
     ]);
     expect((await gateway.chat({ model: 'both', reasoning_effort: 'none' })).headers.get('x-provider')).toBe('two');
-    const [dryly, really] = [await gateway.chat({ model: 'alone', reasoning_effort: 'none' }, dry), await gateway.chat({ model: 'alone', reasoning_effort: 'none' })];
+    const [dryly, really] = [
+      await gateway.chat({ model: 'alone', reasoning_effort: 'none' }, dry),
+      await gateway.chat({ model: 'alone', reasoning_effort: 'none' }),
+    ];
     expect([dryly.status, await errorOf(dryly)]).toEqual([really.status, await errorOf(really)]);
     expect((await explained(gateway, { model: 'alone', reasoning_effort: 'low' })).candidates[0]?.standing).toBe(true);
     expect(one.asked).toEqual([]);
   });
 
   it('does not use up the trial request of a target whose rest is over', async () => {
-    const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '50' } }), answers(completion('hello')));
+    const up = await provider(
+      answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '50' } }),
+      answers(completion('hello')),
+    );
     const two = await provider();
     const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
     await gateway.chat({});
@@ -138,13 +180,18 @@ describe('a dry run', () => {
 
   it('shows what plugins add', async () => {
     const up = await provider();
-    const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [probe(({ hooks }) => hooks.explain.tap((explanation) => ({ ...explanation, limits: [{ name: 'mine' }] })))] });
+    const gateway = await gatewayOf(oneUpstream(up.url), {
+      plugins: [probe(({ hooks }) => hooks.explain.tap((explanation) => ({ ...explanation, limits: [{ name: 'mine' }] })))],
+    });
     expect((await explained(gateway)).limits).toEqual([{ name: 'mine' }]);
   });
 });
 
 describe('a dry run of an admin', () => {
-  const keys = [{ name: 'team', key: 'right', models: ['thinker'] }, { name: 'other', key: 'other-key' }];
+  const keys = [
+    { name: 'team', key: 'right', models: ['thinker'] },
+    { name: 'other', key: 'other-key' },
+  ];
   const asAdmin = async (headers: Record<string, string>): Promise<Response> => {
     const up = await provider();
     const gateway = await gatewayOf(oneUpstream(up.url, { keys, server: { admin_key: 'the-key-of-the-admin' } }));
@@ -154,9 +201,19 @@ describe('a dry run of an admin', () => {
   it('has the same principal as the key itself gives', async () => {
     const up = await provider();
     const seen: unknown[] = [];
-    const team = { name: 'team', key: 'right', models: ['plain'], metadata: { team: 'a' }, log_bodies: false, cache: true, reasoning_fields: ['reasoning'] };
+    const team = {
+      name: 'team',
+      key: 'right',
+      models: ['plain'],
+      metadata: { team: 'a' },
+      log_bodies: false,
+      cache: true,
+      reasoning_fields: ['reasoning'],
+    };
     const config = oneUpstream(up.url, { keys: [team], server: { admin_key: 'the-key-of-the-admin' } });
-    const gateway = await gatewayOf(config, { plugins: [probe(({ hooks }) => hooks.route.tap((candidates, { principal }) => (seen.push(principal), candidates)))] });
+    const gateway = await gatewayOf(config, {
+      plugins: [probe(({ hooks }) => hooks.route.tap((candidates, { principal }) => (seen.push(principal), candidates)))],
+    });
     await gateway.chat({}, { authorization: 'Bearer right' });
     await gateway.chat({}, { ...dry, authorization: 'Bearer the-key-of-the-admin', 'x-dry-run-key': 'team' });
     expect(seen).toEqual([expect.objectContaining({ key: 'team', reasoningFields: ['reasoning'] }), seen[0]]);

@@ -22,16 +22,27 @@ interface Scene {
 async function scene({ mains = 1, keys, policy = {}, routing = {}, step = down, limits = [] }: Scene) {
   const [failing, answering] = [await provider(step), await provider(answers(completion('saved')))];
   const ids = Array.from({ length: mains }, (_, at) => `main-${at}`);
-  const model = (id: string, providers: readonly string[]): object => ({ id, pricing: { prompt: '9', completion: '9' }, providers: providers.map((providerId) => ({ providerId, streaming: true })) });
+  const model = (id: string, providers: readonly string[]): object => ({
+    id,
+    pricing: { prompt: '9', completion: '9' },
+    providers: providers.map((providerId) => ({ providerId, streaming: true })),
+  });
   return await gatewayOf({
-    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: keys ?? id }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
+    providers: {
+      ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: keys ?? id }])),
+      other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' },
+    },
     models: [model('main', ids), { ...model('second', ['other']), pricing: { prompt: '1', completion: '1' } }, model('third', ['other'])],
-    routing: { default: { strategy: 'ordered', retry: { same_target: 0 } }, models: { main: { fallbacks: ['second', 'third'], ...policy }, ...routing } },
+    routing: {
+      default: { strategy: 'ordered', retry: { same_target: 0 } },
+      models: { main: { fallbacks: ['second', 'third'], ...policy }, ...routing },
+    },
     limits,
   });
 }
 
-const triedBy = ({ records }: Awaited<ReturnType<typeof scene>>): string[][] => records.map(({ attempts }) => attempts.map(({ provider: id, model }) => `${id}/${model}`));
+const triedBy = ({ records }: Awaited<ReturnType<typeof scene>>): string[][] =>
+  records.map(({ attempts }) => attempts.map(({ provider: id, model }) => `${id}/${model}`));
 
 describe('fallbacks of a model', () => {
   it('answer in its place, and the reply names the model that answered', async () => {
@@ -52,11 +63,18 @@ describe('fallbacks of a model', () => {
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second']]);
   });
 
-  it.each(['ordered', 'balanced'])('get the last call of the limit, also where the keys of one provider are as many as the calls, with strategy: %s', async (strategy) => {
-    const gateway = await scene({ keys: ['a', 'b', 'c'], policy: { max_attempts: 3, strategy }, step: answers({ error: { message: 'slow down' } }, { status: 429 }) });
-    expect((await gateway.chat({ model: 'main' })).status).toBe(200);
-    expect(triedBy(gateway)).toEqual([['main-0/main', 'main-0/main', 'other/second']]);
-  });
+  it.each(['ordered', 'balanced'])(
+    'get the last call of the limit, also where the keys of one provider are as many as the calls, with strategy: %s',
+    async (strategy) => {
+      const gateway = await scene({
+        keys: ['a', 'b', 'c'],
+        policy: { max_attempts: 3, strategy },
+        step: answers({ error: { message: 'slow down' } }, { status: 429 }),
+      });
+      expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+      expect(triedBy(gateway)).toEqual([['main-0/main', 'main-0/main', 'other/second']]);
+    },
+  );
 
   it.each([
     ['after the other providers of the model', 2, ['main-0/main', 'main-1/main', 'other/second']],
@@ -69,20 +87,35 @@ describe('fallbacks of a model', () => {
 
   it('are no hedge of one of several keys while another provider of the model is left', async () => {
     let asked = 0;
-    const gateway = await scene({ mains: 2, keys: ['a', 'b'], policy: { max_attempts: 3, hedge_ms: 50 }, step: (response, request) => (asked++ === 0 ? hangs : answers(completion('hello')))(response, request) });
+    const gateway = await scene({
+      mains: 2,
+      keys: ['a', 'b'],
+      policy: { max_attempts: 3, hedge_ms: 50 },
+      step: (response, request) => (asked++ === 0 ? hangs : answers(completion('hello')))(response, request),
+    });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway).map((tried) => tried.toSorted())).toEqual([['main-0/main', 'main-1/main']]);
   });
 
   it('come after all available providers of the model, where others of them rest', async () => {
     const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
-    const gateway = await scene({ mains: 3, policy: { max_attempts: 3 }, step: (response, asked) => (asked.headers.authorization === 'Bearer main-2' ? answers(completion('hello')) : limited)(response, asked) });
+    const gateway = await scene({
+      mains: 3,
+      policy: { max_attempts: 3 },
+      step: (response, asked) =>
+        (asked.headers.authorization === 'Bearer main-2' ? answers(completion('hello')) : limited)(response, asked),
+    });
     for (let at = 0; at < 2; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second'], ['main-2/main']]);
   });
 
   it('come after all providers of the model within their limits, where others of them are at their limits', async () => {
-    const gateway = await scene({ mains: 3, policy: { max_attempts: 2 }, step: answers(completion('hello')), limits: [{ by: 'provider', match: 'main-*', requests_per_minute: 1 }] });
+    const gateway = await scene({
+      mains: 3,
+      policy: { max_attempts: 2 },
+      step: answers(completion('hello')),
+      limits: [{ by: 'provider', match: 'main-*', requests_per_minute: 1 }],
+    });
     for (let at = 0; at < 4; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main'], ['main-1/main'], ['main-2/main'], ['other/second']]);
   });

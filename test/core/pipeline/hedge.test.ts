@@ -12,10 +12,12 @@ import { contentOf, errorOf, gatewayOf, probe, provider } from '../scene.ts';
 
 const counted = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const whole = answers({ ...completion('whole'), usage: counted });
-const after = (ms: number, step: Step): Step => async (response, asked) => {
-  await pause(ms);
-  await step(response, asked);
-};
+const after =
+  (ms: number, step: Step): Step =>
+  async (response, asked) => {
+    await pause(ms);
+    await step(response, asked);
+  };
 
 interface Scene extends TestGateway {
   readonly one: ScriptedUpstream;
@@ -28,14 +30,18 @@ async function scene(first: Step, second: Step, more: Record<string, unknown> = 
   return { one, two, ...(await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: policy } }), { plugins })) };
 }
 
-const outcomes = ({ records }: TestGateway): string[][] | undefined => records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome]);
+const outcomes = ({ records }: TestGateway): string[][] | undefined =>
+  records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome]);
 
 describe('hedging', () => {
   it('asks the next target when the first has not begun to answer, and cancels the slower one', async () => {
     const gateway = await scene(hangs, answers(completion('from two')));
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     await gateway.one.asked[0]?.closed;
-    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'outrun'],
+      ['two', 'answered'],
+    ]);
     expect(gateway.records[0]).toMatchObject({ provider: 'two', status: 200, outcome: 'answered' });
   });
 
@@ -58,7 +64,10 @@ describe('hedging', () => {
     const gateway = await scene(late, () => isBeside.resolve());
     expect(await contentOf(await gateway.chat({}))).toBe('from one');
     await gateway.two.asked[0]?.closed;
-    expect(outcomes(gateway)).toEqual([['two', 'outrun'], ['one', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['two', 'outrun'],
+      ['one', 'answered'],
+    ]);
   });
 
   it('asks no other target where the first begins in time', async () => {
@@ -83,7 +92,10 @@ describe('hedging', () => {
   it('continues with the other target where one of the two fails', async () => {
     const gateway = await scene(after(100, answers('no', { status: 500 })), after(600, answers(completion('from two'))));
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
-    expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'upstream_error'],
+      ['two', 'answered'],
+    ]);
   });
 
   it('reports the failure where both fail, and counts both as calls', async () => {
@@ -95,7 +107,10 @@ describe('hedging', () => {
     const telling = probe(({ hooks }) => hooks.attempted.tap(() => failed.resolve()));
     const gateway = await scene(failsLast, answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 }, [telling]);
     expect((await errorOf(await gateway.chat({}))).code).toBe('upstream_rate_limited');
-    expect(outcomes(gateway)).toEqual([['two', 'upstream_rate_limited'], ['one', 'upstream_error']]);
+    expect(outcomes(gateway)).toEqual([
+      ['two', 'upstream_rate_limited'],
+      ['one', 'upstream_error'],
+    ]);
   });
 
   it('asks one target alone where only one call is left', async () => {
@@ -107,7 +122,9 @@ describe('hedging', () => {
   it('cancels both where the client leaves', async () => {
     const gateway = await scene(hangs, hangs);
     const controller = new AbortController();
-    const asked = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: controller.signal }).catch(() => null);
+    const asked = gateway
+      .post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: controller.signal })
+      .catch(() => null);
     await expect.poll(() => gateway.two.asked.length).toBe(1);
     controller.abort();
     await Promise.all([asked, gateway.one.asked[0]?.closed, gateway.two.asked[0]?.closed]);
@@ -121,18 +138,27 @@ describe('hedging', () => {
     for (let later = 0; later < 25; later++) {
       const goOn = Promise.withResolvers<void>();
       const cancelled = vi.fn();
-      const racing = probe(({ hooks }) => hooks.open.tapPromise({ stage: EARLY - 1 }, async ({ attempt }): Promise<ChunkSource> => {
-        if (attempt.candidate.provider.id === 'one') {
-          await goOn.promise;
-          for (let at = 0; at < later; at++) await Promise.resolve();
-          return { ...begun, cancel: cancelled };
-        }
-        setTimeout(() => goOn.resolve(), 5);
-        const chunks: (readonly Chunk[])[] = [[{ type: 'text-delta', choice: 0, text: 'fast' }, { type: 'finish', choice: 0, reason: 'completed', native: null }]];
-        return { ...begun, read: async () => (await goOn.promise, chunks.shift() ?? null) };
-      }));
+      const racing = probe(({ hooks }) =>
+        hooks.open.tapPromise({ stage: EARLY - 1 }, async ({ attempt }): Promise<ChunkSource> => {
+          if (attempt.candidate.provider.id === 'one') {
+            await goOn.promise;
+            for (let at = 0; at < later; at++) await Promise.resolve();
+            return { ...begun, cancel: cancelled };
+          }
+          setTimeout(() => goOn.resolve(), 5);
+          const chunks: (readonly Chunk[])[] = [
+            [
+              { type: 'text-delta', choice: 0, text: 'fast' },
+              { type: 'finish', choice: 0, reason: 'completed', native: null },
+            ],
+          ];
+          return { ...begun, read: async () => (await goOn.promise, chunks.shift() ?? null) };
+        }),
+      );
       const [one, two] = [await provider(), await provider()];
-      const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 10 } } }), { plugins: [racing] });
+      const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 10 } } }), {
+        plugins: [racing],
+      });
       expect(await contentOf(await gateway.chat({}))).toBe('fast');
       await expect.poll(() => cancelled.mock.calls.length).toBe(1);
     }
@@ -155,7 +181,10 @@ describe('hedging', () => {
         return chunk;
       });
     });
-    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }), { plugins: [slow] });
+    const gateway = await gatewayOf(
+      twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }),
+      { plugins: [slow] },
+    );
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(new Set(seen)).toEqual(new Set(['2 two', 'chunk of two']));
     answered.resolve();
@@ -167,21 +196,29 @@ describe('hedging', () => {
 
 describe('a target, after a second target began to answer and broke off', () => {
   /** Begins to answer when `mayBegin`, and breaks when `mayBreak`. */
-  const breaks = (mayBegin: Promise<unknown>, mayBreak: () => unknown): Step => async (response) => {
-    await mayBegin;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(event({ content: 'some words of an answer' }));
-    await mayBreak();
-    response.end();
-  };
-  const hedged = (retry: object): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', hedge_ms: 50, max_attempts: 3, retry } } });
+  const breaks =
+    (mayBegin: Promise<unknown>, mayBreak: () => unknown): Step =>
+    async (response) => {
+      await mayBegin;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(event({ content: 'some words of an answer' }));
+      await mayBreak();
+      response.end();
+    };
+  const hedged = (retry: object): Record<string, unknown> => ({
+    routing: { default: { strategy: 'ordered', hedge_ms: 50, max_attempts: 3, retry } },
+  });
 
   it('is asked again where it was only slower', async () => {
     const one = await provider(hangs, answers(completion('hello')));
     const two = await provider(breaks(Promise.resolve(), () => one.asked[0]?.closed));
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, hedged({ same_target: 0 })));
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
-    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'upstream_truncated'], ['one', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'outrun'],
+      ['two', 'upstream_truncated'],
+      ['one', 'answered'],
+    ]);
   });
 
   it('is asked again where it had failed, and the failure may have passed', async () => {
@@ -195,7 +232,11 @@ describe('a target, after a second target began to answer and broke off', () => 
     const telling = probe(({ hooks }) => hooks.attempted.tap(() => failed.resolve()));
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, hedged({ same_target: 1, base_ms: 10 })), { plugins: [telling] });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
-    expect(outcomes(gateway)).toEqual([['one', 'upstream_unavailable'], ['two', 'upstream_truncated'], ['one', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'upstream_unavailable'],
+      ['two', 'upstream_truncated'],
+      ['one', 'answered'],
+    ]);
   });
 });
 
@@ -206,15 +247,30 @@ describe('a target that hangs', () => {
       await isBeside.promise;
       await answers('no', { status: 500 })(response, asked);
     };
-    const [one, two, three] = [await provider(fails), await provider(() => isBeside.resolve()), await provider(answers(completion('from three')))];
+    const [one, two, three] = [
+      await provider(fails),
+      await provider(() => isBeside.resolve()),
+      await provider(answers(completion('from three'))),
+    ];
     const gateway = await gatewayOf({
-      providers: Object.fromEntries(Object.entries({ one, two, three }).map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: `key-of-${id}` }])),
-      models: [{ id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) }],
+      providers: Object.fromEntries(
+        Object.entries({ one, two, three }).map(([id, { url }]) => [
+          id,
+          { dialect: 'openai-chat', base_url: url, api_key: `key-of-${id}` },
+        ]),
+      ),
+      models: [
+        { id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) },
+      ],
       routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
     });
     expect(await contentOf(await gateway.chat({}))).toBe('from three');
     await two.asked[0]?.closed;
-    expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'outrun'], ['three', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'upstream_error'],
+      ['two', 'outrun'],
+      ['three', 'answered'],
+    ]);
   });
 
   // the first target has answered by the time that ends the second one, unless the machine pauses
@@ -226,16 +282,30 @@ describe('a target that hangs', () => {
     };
     const gateway = await scene(refuses, () => isBeside.resolve(), { timeout_ms: { first_byte: 400 } });
     expect((await errorOf(await gateway.chat({}))).message).toBe('temperature: too hot');
-    expect(outcomes(gateway)).toEqual([['one', 'invalid_value'], ['two', 'upstream_timeout']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'invalid_value'],
+      ['two', 'upstream_timeout'],
+    ]);
   });
 
   it('is joined by another provider, and not by the next key of the same one', async () => {
     const [one, two] = [await provider(hangs), await provider(answers(completion('from two')))];
-    const config = twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } });
-    const gateway = await gatewayOf({ ...config, providers: { ...(config['providers'] as object), one: { dialect: 'openai-chat', base_url: one.url, api_key: ['first-key-of-one', 'second-key-of-one'] } } });
+    const config = twoUpstreams(one.url, two.url, {
+      routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
+    });
+    const gateway = await gatewayOf({
+      ...config,
+      providers: {
+        ...(config['providers'] as object),
+        one: { dialect: 'openai-chat', base_url: one.url, api_key: ['first-key-of-one', 'second-key-of-one'] },
+      },
+    });
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     expect(one.asked).toHaveLength(1);
-    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'answered']]);
+    expect(outcomes(gateway)).toEqual([
+      ['one', 'outrun'],
+      ['two', 'answered'],
+    ]);
   });
 });
 

@@ -10,7 +10,11 @@ import { contentOf, gatewayOf, probe, provider } from '../scene.ts';
 const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
 
 /** The first tap of a hook waits, and the second calls `reached`. All four hooks accept a tap that returns undefined. */
-function taps({ hooks }: Gateway, hook: 'auth' | 'normalise' | 'route' | 'open', { wait, reached }: { wait: () => Promise<void>; reached: () => void }): void {
+function taps(
+  { hooks }: Gateway,
+  hook: 'auth' | 'normalise' | 'route' | 'open',
+  { wait, reached }: { wait: () => Promise<void>; reached: () => void },
+): void {
   const tapped = hooks[hook] as Gateway['hooks']['open'];
   tapped.tapPromise({ stage: EARLY - 2 }, async () => {
     await wait();
@@ -23,30 +27,39 @@ function taps({ hooks }: Gateway, hook: 'auth' | 'normalise' | 'route' | 'open',
 }
 
 describe('a client that leaves', () => {
-  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a tap of %s runs causes no call of the next tap, and no longer counts as in flight', async (hook) => {
-    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let isReached = false;
-    const wait = async (): Promise<void> => {
-      begun.resolve();
-      await goOn.promise;
-    };
-    const up = await provider();
-    const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [probe((own) => taps(own, hook, { wait, reached: () => (isReached = true) }))] });
-    const leaving = new AbortController();
-    const left = expect(gateway.post(ask, { signal: leaving.signal })).rejects.toThrow();
-    await begun.promise;
-    leaving.abort();
-    await left;
-    await expect.poll(() => gateway.records.map(({ outcome }) => outcome)).toEqual(['gone']);
-    goOn.resolve();
-    const inFlight = async (): Promise<string | undefined> => /gateway_requests_in_flight \d+/.exec(await (await gateway.get('/metrics')).text())?.[0];
-    await expect.poll(inFlight).toBe('gateway_requests_in_flight 0');
-    expect([gateway.records.length, isReached, up.asked.length]).toEqual([1, false, 0]);
-  });
+  it.each(['auth', 'normalise', 'route', 'open'] as const)(
+    'while a tap of %s runs causes no call of the next tap, and no longer counts as in flight',
+    async (hook) => {
+      const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isReached = false;
+      const wait = async (): Promise<void> => {
+        begun.resolve();
+        await goOn.promise;
+      };
+      const up = await provider();
+      const gateway = await gatewayOf(oneUpstream(up.url), {
+        plugins: [probe((own) => taps(own, hook, { wait, reached: () => (isReached = true) }))],
+      });
+      const leaving = new AbortController();
+      const left = expect(gateway.post(ask, { signal: leaving.signal })).rejects.toThrow();
+      await begun.promise;
+      leaving.abort();
+      await left;
+      await expect.poll(() => gateway.records.map(({ outcome }) => outcome)).toEqual(['gone']);
+      goOn.resolve();
+      const inFlight = async (): Promise<string | undefined> =>
+        /gateway_requests_in_flight \d+/.exec(await (await gateway.get('/metrics')).text())?.[0];
+      await expect.poll(inFlight).toBe('gateway_requests_in_flight 0');
+      expect([gateway.records.length, isReached, up.asked.length]).toEqual([1, false, 0]);
+    },
+  );
 });
 
 describe('an attempt that ends while a tap of open runs', () => {
-  const ends = [['another attempt was quicker', 'outrun', { hedge_ms: 20 }], ['it timed out', 'upstream_timeout', { timeout_ms: { first_byte: 500 } }]] as const;
+  const ends = [
+    ['another attempt was quicker', 'outrun', { hedge_ms: 20 }],
+    ['it timed out', 'upstream_timeout', { timeout_ms: { first_byte: 500 } }],
+  ] as const;
 
   // a pause of the machine that is longer than `first_byte` ends the other attempt too
   it.each(ends)('calls no other tap, and frees its limits, where %s', { retry: 2 }, async (_, outcome, more) => {
@@ -63,9 +76,15 @@ describe('an attempt that ends while a tap of open runs', () => {
     });
     const [one, two] = [await provider(), await provider()];
     const policy = { strategy: 'ordered', retry: { same_target: 0 }, ...more };
-    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: policy }, limits: [{ by: 'provider', concurrent: 5 }] }), { plugins: [slow] });
+    const gateway = await gatewayOf(
+      twoUpstreams(one.url, two.url, { routing: { default: policy }, limits: [{ by: 'provider', concurrent: 5 }] }),
+      { plugins: [slow] },
+    );
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
-    expect(gateway.records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([['one', outcome], ['two', 'answered']]);
+    expect(gateway.records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([
+      ['one', outcome],
+      ['two', 'answered'],
+    ]);
     goOn.resolve();
     await wentOn.promise;
     const { data } = (await (await gateway.get('/api/limits')).json()) as { data: { used: number }[] };
@@ -78,11 +97,16 @@ describe('a request that is over', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
 
-  it.each([['its client', {}], ['its provider, with hedging', { hedge_ms: 5000 }]])('is not kept in memory by an idle connection of %s', async (_, more) => {
+  it.each([
+    ['its client', {}],
+    ['its provider, with hedging', { hedge_ms: 5000 }],
+  ])('is not kept in memory by an idle connection of %s', async (_, more) => {
     const contexts: WeakRef<object>[] = [];
     const watching = probe(({ hooks }) => hooks.settle.tap((record, context) => (contexts.push(new WeakRef(context)), record)));
     const [one, two] = [await provider(), await provider()];
-    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', ...more } } }), { plugins: [watching] });
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', ...more } } }), {
+      plugins: [watching],
+    });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(contexts).toHaveLength(1);
     // a boolean: expect.poll keeps the last value until the next call, and would keep the context in memory

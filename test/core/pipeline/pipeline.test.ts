@@ -13,7 +13,10 @@ const bail = new Set<Stage>(['auth', 'open']);
 
 /** Taps any hook by its name. */
 const tap = ({ hooks }: Gateway, hook: string, fn: (...args: any[]) => unknown, more: object = {}): void =>
-  (hooks as unknown as Record<string, { tap(options: object, fn: (...args: any[]) => unknown): void }>)[hook]?.tap({ name: 'test/probe', ...more }, fn);
+  (hooks as unknown as Record<string, { tap(options: object, fn: (...args: any[]) => unknown): void }>)[hook]?.tap(
+    { name: 'test/probe', ...more },
+    fn,
+  );
 
 const serving = async (apply: (gateway: Gateway) => unknown) => {
   const up = await provider();
@@ -24,7 +27,17 @@ describe('the stages', () => {
   it('run in the order of the docs', async () => {
     const seen: string[] = [];
     const { chat } = await serving((gateway) => {
-      for (const stage of stages) tap(gateway, stage, (first) => { if (seen.at(-1) !== stage) seen.push(stage); return bail.has(stage) ? undefined : first; }, { stage: -1000 });
+      for (const stage of stages) {
+        tap(
+          gateway,
+          stage,
+          (first) => {
+            if (seen.at(-1) !== stage) seen.push(stage);
+            return bail.has(stage) ? undefined : first;
+          },
+          { stage: -1000 },
+        );
+      }
     });
     await chat({});
     expect(seen).toEqual(stages);
@@ -33,10 +46,22 @@ describe('the stages', () => {
   it('get a context with everything that is known by then', async () => {
     const known: Record<string, unknown[]> = {};
     const { chat } = await serving((gateway) => {
-      tap(gateway, 'metadata', (value, context) => { known['metadata'] = [context.principal !== null, context.request]; return value; });
-      tap(gateway, 'normalise', (value, context) => { known['normalise'] = [context.metadata.tenant, 'policy' in context && context.policy]; return value; });
-      tap(gateway, 'route', (value, context) => { known['route'] = [context.request.model, context.addressing, context.policy.maxAttempts]; return value; });
-      tap(gateway, 'chunk', (value, context) => { known['chunk'] = [context.attempt.number, context.attempt.candidate.provider.id]; return value; });
+      tap(gateway, 'metadata', (value, context) => {
+        known['metadata'] = [context.principal !== null, context.request];
+        return value;
+      });
+      tap(gateway, 'normalise', (value, context) => {
+        known['normalise'] = [context.metadata.tenant, 'policy' in context && context.policy];
+        return value;
+      });
+      tap(gateway, 'route', (value, context) => {
+        known['route'] = [context.request.model, context.addressing, context.policy.maxAttempts];
+        return value;
+      });
+      tap(gateway, 'chunk', (value, context) => {
+        known['chunk'] = [context.attempt.number, context.attempt.candidate.provider.id];
+        return value;
+      });
     });
     await chat({}, { 'x-gateway-tenant': 'acme' });
     expect(known).toEqual({ metadata: [true, null], normalise: ['acme', null], route: ['plain', 'root', 3], chunk: [1, 'up'] });
@@ -47,7 +72,16 @@ describe('the stages', () => {
     const up = await provider();
     const { chat } = await gatewayOf(
       { ...oneUpstream(up.url), keys: [{ name: 'team', key: 'the-only-key-1234' }] },
-      { plugins: [probe((gateway) => { tap(gateway, 'metadata', (value) => { seen.push('metadata'); return value; }); })] },
+      {
+        plugins: [
+          probe((gateway) => {
+            tap(gateway, 'metadata', (value) => {
+              seen.push('metadata');
+              return value;
+            });
+          }),
+        ],
+      },
     );
     expect((await chat({})).status).toBe(401);
     expect([seen, up.asked]).toEqual([[], []]);
@@ -59,16 +93,31 @@ describe('a plugin', () => {
     const up = await provider();
     const { chat, records } = await gatewayOf(
       { ...oneUpstream(up.url), keys: [{ name: 'team', key: 'the-only-key-1234' }] },
-      { plugins: [probe(({ hooks }) => hooks.auth.tap('test/probe', ({ headers }) => (headers['x-mtls-user'] === undefined ? undefined : { key: 'mtls', models: null, metadata: { via: 'mtls' } })))] },
+      {
+        plugins: [
+          probe(({ hooks }) =>
+            hooks.auth.tap('test/probe', ({ headers }) =>
+              headers['x-mtls-user'] === undefined ? undefined : { key: 'mtls', models: null, metadata: { via: 'mtls' } },
+            ),
+          ),
+        ],
+      },
     );
     await chat({}, { 'x-mtls-user': 'ann' });
     expect(records[0]).toMatchObject({ key: 'mtls', metadata: { via: 'mtls' }, outcome: 'answered' });
   });
 
   it('refuses a caller with an error of its choice', async () => {
-    const { chat, records } = await serving(({ hooks }) => hooks.auth.tap({ name: 'test/probe', stage: -100 }, () => { throw new GatewayError('permission_denied', 'Not at night.'); }));
+    const { chat, records } = await serving(({ hooks }) =>
+      hooks.auth.tap({ name: 'test/probe', stage: -100 }, () => {
+        throw new GatewayError('permission_denied', 'Not at night.');
+      }),
+    );
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toEqual([403, { message: 'Not at night.', type: 'permission_error', param: null, code: 'permission_denied' }]);
+    expect([response.status, await errorOf(response)]).toEqual([
+      403,
+      { message: 'Not at night.', type: 'permission_error', param: null, code: 'permission_denied' },
+    ]);
     expect(records).toMatchObject([{ status: 403, outcome: 'refused', error: { code: 'permission_denied', plugin: 'test/probe' } }]);
   });
 
@@ -87,7 +136,13 @@ describe('a plugin', () => {
   it('supplies an answer without the provider', async () => {
     const { chat, up } = await serving(({ hooks }) =>
       hooks.open.tap('test/probe', () => {
-        const parts = [[{ type: 'text-delta', choice: 0, text: 'cached' }, { type: 'finish', choice: 0, reason: 'completed', native: null }] as const, null];
+        const parts = [
+          [
+            { type: 'text-delta', choice: 0, text: 'cached' },
+            { type: 'finish', choice: 0, reason: 'completed', native: null },
+          ] as const,
+          null,
+        ];
         return { adjustments: [], read: async () => await Promise.resolve(parts.shift() ?? null), cancel() {} };
       }),
     );
@@ -97,7 +152,13 @@ describe('a plugin', () => {
 
   it('may throw when its answer is cancelled', async () => {
     const { chat, records } = await serving(({ hooks }) =>
-      hooks.open.tap('test/probe', () => ({ adjustments: [], read: () => Promise.reject(new GatewayError('upstream_truncated', 'cut')), cancel() { throw new Error('boom'); } })),
+      hooks.open.tap('test/probe', () => ({
+        adjustments: [],
+        read: () => Promise.reject(new GatewayError('upstream_truncated', 'cut')),
+        cancel() {
+          throw new Error('boom');
+        },
+      })),
     );
     expect((await chat({})).status).toBe(502);
     expect(records).toMatchObject([{ attempts: [{ outcome: 'upstream_truncated' }], error: { code: 'upstream_truncated' } }]);
@@ -118,10 +179,17 @@ describe('a plugin', () => {
   });
 
   it('drops a candidate with a reason that is on record', async () => {
-    const { chat, records } = await serving(({ hooks }) => hooks.route.tap('test/probe', (list) => list.map((candidate) => ({ ...candidate, dropped: { by: 'test/probe', reason: 'it rains', error: null } }))));
+    const { chat, records } = await serving(({ hooks }) =>
+      hooks.route.tap('test/probe', (list) =>
+        list.map((candidate) => ({ ...candidate, dropped: { by: 'test/probe', reason: 'it rains', error: null } })),
+      ),
+    );
     const response = await chat({});
     expect([response.status, (await errorOf(response)).message]).toEqual([503, 'No provider can serve "plain": up – it rains.']);
-    expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ provider: 'up', model: 'plain', by: 'test/probe', reason: 'it rains' }] });
+    expect(records[0]).toMatchObject({
+      outcome: 'refused',
+      ruledOut: [{ provider: 'up', model: 'plain', by: 'test/probe', reason: 'it rains' }],
+    });
   });
 
   it('gets one record of each request, answered or refused', async () => {
@@ -130,43 +198,89 @@ describe('a plugin', () => {
       const response = wanted === 200 ? await chat({}) : wanted === 400 ? await post('{') : await get('/nowhere');
       expect(response.status).toBe(wanted);
     }
-    expect(records.map(({ status, outcome }) => [status, outcome])).toEqual([[200, 'answered'], [400, 'refused'], [404, 'refused']]);
+    expect(records.map(({ status, outcome }) => [status, outcome])).toEqual([
+      [200, 'answered'],
+      [400, 'refused'],
+      [404, 'refused'],
+    ]);
     expect(new Set(records.map(({ id }) => id)).size).toBe(3);
   });
 });
 
 describe('a plugin that throws', () => {
-  it.each(['auth', 'metadata', 'normalise', 'route', 'open', 'chunk'] as const)('at %s fails the request with its name and without its error', async (stage) => {
-    const { chat, records, lines } = await serving((gateway) => tap(gateway, stage, () => { throw new Error('password is hunter2'); }, { stage: -1000 }));
-    const response = await chat({});
-    const error = await errorOf(response);
-    expect([response.status, error]).toEqual([500, { message: `The plugin "test/probe" failed at "${stage}".`, type: 'server_error', param: null, code: 'plugin_error' }]);
-    expect(response.headers.get('x-should-retry')).toBe('false');
-    expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
-    expect(lines.join('\n')).toContain('hunter2');
-  });
+  it.each(['auth', 'metadata', 'normalise', 'route', 'open', 'chunk'] as const)(
+    'at %s fails the request with its name and without its error',
+    async (stage) => {
+      const { chat, records, lines } = await serving((gateway) =>
+        tap(
+          gateway,
+          stage,
+          () => {
+            throw new Error('password is hunter2');
+          },
+          { stage: -1000 },
+        ),
+      );
+      const response = await chat({});
+      const error = await errorOf(response);
+      expect([response.status, error]).toEqual([
+        500,
+        { message: `The plugin "test/probe" failed at "${stage}".`, type: 'server_error', param: null, code: 'plugin_error' },
+      ]);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+      expect(lines.join('\n')).toContain('hunter2');
+    },
+  );
 
   it('at chunk breaks a stream with an error event', async () => {
     const up = await provider(streams(said('a', 'b'), { everyMs: 10 }));
-    const { chat, records } = await gatewayOf(oneUpstream(up.url), { plugins: [probe((gateway) => tap(gateway, 'chunk', (chunk) => { if (chunk.text === 'b') throw new Error('no b'); return chunk; }))] });
+    const { chat, records } = await gatewayOf(oneUpstream(up.url), {
+      plugins: [
+        probe((gateway) =>
+          tap(gateway, 'chunk', (chunk) => {
+            if (chunk.text === 'b') throw new Error('no b');
+            return chunk;
+          }),
+        ),
+      ],
+    });
     const { events, done } = await readEvents(await chat({ stream: true }));
     expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['plugin_error', false, 'cut']);
   });
 
   it.each(['attempted', 'settle', 'log'] as const)('at %s changes nothing', async (stage) => {
-    const { chat, records, lines } = await serving((gateway) => tap(gateway, stage, () => { throw new Error('broken'); }, { stage: -1000 }));
+    const { chat, records, lines } = await serving((gateway) =>
+      tap(
+        gateway,
+        stage,
+        () => {
+          throw new Error('broken');
+        },
+        { stage: -1000 },
+      ),
+    );
     expect([(await chat({})).status, records[0]?.outcome, records[0]?.cost]).toEqual([200, 'answered', '0.00002']);
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 'error', plugin: 'test/probe', hook: stage }]);
   });
 
   it('at health does not make the health check fail', async () => {
-    const { get } = await serving((gateway) => tap(gateway, 'health', () => { throw new Error('broken'); }));
+    const { get } = await serving((gateway) =>
+      tap(gateway, 'health', () => {
+        throw new Error('broken');
+      }),
+    );
     expect((await get('/')).status).toBe(200);
   });
 
   it('does not stop the next request', async () => {
     let times = 0;
-    const { chat } = await serving((gateway) => tap(gateway, 'normalise', (request) => { if (times++ === 0) throw new Error('once'); return request; }));
+    const { chat } = await serving((gateway) =>
+      tap(gateway, 'normalise', (request) => {
+        if (times++ === 0) throw new Error('once');
+        return request;
+      }),
+    );
     expect([(await chat({})).status, (await chat({})).status]).toEqual([500, 200]);
   });
 });
@@ -174,14 +288,30 @@ describe('a plugin that throws', () => {
 describe('the total time of a request', () => {
   const slow = async (ms: number, total: number) => {
     const up = await provider(hangs);
-    return { up, ...(await gatewayOf(oneUpstream(up.url, routing({ total })), { plugins: [probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => { await pause(ms); return request; }))] })) };
+    return {
+      up,
+      ...(await gatewayOf(oneUpstream(up.url, routing({ total })), {
+        plugins: [
+          probe(({ hooks }) =>
+            hooks.normalise.tapPromise('test/probe', async (request) => {
+              await pause(ms);
+              return request;
+            }),
+          ),
+        ],
+      })),
+    };
   };
 
   // on a machine that stands still the request takes longer
   it('counts from its arrival, with the time before the routing', { retry: 2 }, async () => {
     const { chat, records, up } = await slow(500, 1000);
     const response = await chat({});
-    expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 1 s.' }, 1]);
+    expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([
+      504,
+      { code: 'upstream_timeout', message: 'The request took longer than 1 s.' },
+      1,
+    ]);
     // the time of the plugin is a part of the total time, and is not added to it
     expect(records[0]?.durationMs).toBeLessThan(500 + 1000);
   });
@@ -197,17 +327,36 @@ describe('a bug', () => {
     // the first call of toJSON is for the size of the answer, the second for the reply
     const texts = ['"a text"'];
     const value = { toJSON: () => texts.pop() ?? 10n };
-    const { chat, lines } = await serving(({ hooks }) => hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => sourceOf([{ type: 'extra', choice: 0, on: 'message', field: 'big', value }, { type: 'finish', choice: 0, reason: 'completed', native: null }])));
+    const { chat, lines } = await serving(({ hooks }) =>
+      hooks.open.tap({ name: 'test/probe', stage: EARLY }, () =>
+        sourceOf([
+          { type: 'extra', choice: 0, on: 'message', field: 'big', value },
+          { type: 'finish', choice: 0, reason: 'completed', native: null },
+        ]),
+      ),
+    );
     const response = await chat({});
     const id = response.headers.get('x-request-id') as string;
-    expect([response.status, await errorOf(response)]).toEqual([500, { message: `Internal error. Request id ${id}.`, type: 'server_error', param: null, code: 'internal_error' }]);
+    expect([response.status, await errorOf(response)]).toEqual([
+      500,
+      { message: `Internal error. Request id ${id}.`, type: 'server_error', param: null, code: 'internal_error' },
+    ]);
     expect(lines.join('')).toContain('serialize a BigInt');
   });
 
   it('in the answer of a plugin is an error with the name of the plugin', async () => {
-    const { chat, lines, records } = await serving(({ hooks }) => hooks.open.tap('test/probe', () => ({ adjustments: [], read: async () => await Promise.reject(new TypeError('x is not a function')), cancel() {} })));
+    const { chat, lines, records } = await serving(({ hooks }) =>
+      hooks.open.tap('test/probe', () => ({
+        adjustments: [],
+        read: async () => await Promise.reject(new TypeError('x is not a function')),
+        cancel() {},
+      })),
+    );
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toEqual([500, { message: 'The plugin "test/probe" failed in the middle of its answer.', type: 'server_error', param: null, code: 'plugin_error' }]);
+    expect([response.status, await errorOf(response)]).toEqual([
+      500,
+      { message: 'The plugin "test/probe" failed in the middle of its answer.', type: 'server_error', param: null, code: 'plugin_error' },
+    ]);
     expect(lines.join('')).toContain('x is not a function');
     expect(records[0]?.error).toMatchObject({ code: 'plugin_error', plugin: 'test/probe' });
   });
@@ -218,7 +367,12 @@ const starting = async (...plugins: ReturnType<typeof probe>[]) => await gateway
 describe('the start', () => {
   it('applies and boots in order, and ends in reverse', async () => {
     const seen: string[] = [];
-    const named = (name: string) => probe(({ hooks }) => { seen.push(`apply ${name}`); hooks.boot.tap(name, () => void seen.push(`boot ${name}`)); return () => void seen.push(`end ${name}`); }, name);
+    const named = (name: string) =>
+      probe(({ hooks }) => {
+        seen.push(`apply ${name}`);
+        hooks.boot.tap(name, () => void seen.push(`boot ${name}`));
+        return () => void seen.push(`end ${name}`);
+      }, name);
     const { close } = await starting(named('test/a'), named('test/b'));
     await close();
     expect(seen).toEqual(['apply test/a', 'apply test/b', 'boot test/a', 'boot test/b', 'end test/b', 'end test/a']);
@@ -227,33 +381,87 @@ describe('the start', () => {
   it('fails with the name of the plugin that cannot boot and its reason, and ends the others', async () => {
     const ended: string[] = [];
     const good = probe(() => () => void ended.push('test/a'), 'test/a');
-    const bad = probe(({ hooks }) => { hooks.boot.tap('test/b', () => { throw new Error('the disk is full'); }); return () => void ended.push('test/b'); }, 'test/b');
+    const bad = probe(({ hooks }) => {
+      hooks.boot.tap('test/b', () => {
+        throw new Error('the disk is full');
+      });
+      return () => void ended.push('test/b');
+    }, 'test/b');
     await expect(starting(good, bad)).rejects.toThrow('The plugin "test/b" refuses to start: the disk is full');
     expect(ended).toEqual(['test/b', 'test/a']);
   });
 
   it('shows the line of a bug at boot, and no line for a refusal', async () => {
-    const mistaken = probe(({ hooks }) => hooks.boot.tapPromise(async () => await Promise.reject(new TypeError('x is not a function'))), 'test/b');
+    const mistaken = probe(
+      ({ hooks }) => hooks.boot.tapPromise(async () => await Promise.reject(new TypeError('x is not a function'))),
+      'test/b',
+    );
     await expect(starting(mistaken)).rejects.toThrow(/refuses to start: x is not a function at file:.*pipeline\.test\.ts\S*:\d+:\d+$/);
-    await expect(starting(probe(() => { throw new Error('no licence'); }, 'test/b'))).rejects.toThrow(/no licence$/);
+    await expect(
+      starting(
+        probe(() => {
+          throw new Error('no licence');
+        }, 'test/b'),
+      ),
+    ).rejects.toThrow(/no licence$/);
   });
 
   it('fails with the exit code that a plugin sets', async () => {
-    const bad = probe(({ hooks }) => hooks.boot.tap('test/b', () => { throw Object.assign(new Error('the store is in use'), { exitCode: 4 }); }), 'test/b');
+    const bad = probe(
+      ({ hooks }) =>
+        hooks.boot.tap('test/b', () => {
+          throw Object.assign(new Error('the store is in use'), { exitCode: 4 });
+        }),
+      'test/b',
+    );
     await expect(starting(bad)).rejects.toMatchObject({ exitCode: 4 });
   });
 
   it.each<[string, (gateway: Gateway) => unknown, string | RegExp]>([
-    ['taps a hook that does not exist', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
-    ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
-    ['taps a hook at a stage that is a text', ({ hooks }) => hooks.log.tap({ stage: 'LATE' as never }, () => {}), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" with a stage that is no number, \'LATE\'; EARLY and LATE are imported from the gateway'],
+    [
+      'taps a hook that does not exist',
+      ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request),
+      'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?',
+    ],
+    [
+      'taps a hook without a function',
+      ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never),
+      'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function',
+    ],
+    [
+      'taps a hook at a stage that is a text',
+      ({ hooks }) => hooks.log.tap({ stage: 'LATE' as never }, () => {}),
+      'The plugin "test/b" refuses to start: plugin "test/b" taps "log" with a stage that is no number, \'LATE\'; EARLY and LATE are imported from the gateway',
+    ],
     ['taps a hook at the stage NaN', ({ hooks }) => hooks.log.tap({ stage: Number.NaN }, () => {}), 'with a stage that is no number, NaN'],
-    ['taps a hook with an unknown option', ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}), 'taps "log" with the option "stages", which does not exist. Did you mean "stage"?'],
+    [
+      'taps a hook with an unknown option',
+      ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}),
+      'taps "log" with the option "stages", which does not exist. Did you mean "stage"?',
+    ],
     ['taps a hook with a number as its options', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
-    ['taps a hook with its options last', ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never), 'and come before the function'],
-    ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
-    ['has a bug', () => (undefined as unknown as { url: string }).url, /The plugin "test\/b" refuses to start: Cannot read properties of undefined \(reading 'url'\) at file:.*pipeline\.test\.ts\S*:\d+:\d+$/],
-    ['returns a number as its teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
+    [
+      'taps a hook with its options last',
+      ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never),
+      'and come before the function',
+    ],
+    [
+      'throws',
+      () => {
+        throw new Error('no licence');
+      },
+      'The plugin "test/b" refuses to start: no licence',
+    ],
+    [
+      'has a bug',
+      () => (undefined as unknown as { url: string }).url,
+      /The plugin "test\/b" refuses to start: Cannot read properties of undefined \(reading 'url'\) at file:.*pipeline\.test\.ts\S*:\d+:\d+$/,
+    ],
+    [
+      'returns a number as its teardown',
+      () => 5,
+      'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.',
+    ],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
   ])('fails with the name of the plugin whose apply %s', async (_, apply, message) => {
     await expect(starting(probe(apply, 'test/b'))).rejects.toThrow(message);
@@ -262,7 +470,10 @@ describe('the start', () => {
   it('applies a plugin after the plugins of its `after`', async () => {
     const seen: string[] = [];
     const first = { ...probe(() => void seen.push('test/a'), 'test/a'), after: ['test/b', 'test/absent'] };
-    await starting(first, probe(() => void seen.push('test/b'), 'test/b'));
+    await starting(
+      first,
+      probe(() => void seen.push('test/b'), 'test/b'),
+    );
     expect(seen).toEqual(['test/b', 'test/a']);
   });
 
@@ -287,9 +498,17 @@ describe('the end', () => {
     gateway.drain();
     const refused = await chat({});
     isRefused.resolve();
-    expect([refused.status, (await errorOf(refused)).code, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([503, 'server_shutting_down', '1', 'close']);
+    expect([refused.status, (await errorOf(refused)).code, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+      503,
+      'server_shutting_down',
+      '1',
+      'close',
+    ]);
     expect((await readEvents(running)).done).toBe(true);
-    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([['refused', 503], ['answered', 200]]);
+    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([
+      ['refused', 503],
+      ['answered', 200],
+    ]);
   });
 
   it('makes no record of a refused request for models', async () => {
@@ -311,7 +530,10 @@ describe('the end', () => {
     const up = await provider(answers(completion('a')));
     const order: string[] = [];
     const slow = probe(({ hooks }) => {
-      hooks.log.tapPromise('test/slow', async () => { await new Promise((resolve) => setTimeout(resolve, 50)); order.push(`logged while ${gateway.running.size} run`); });
+      hooks.log.tapPromise('test/slow', async () => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        order.push(`logged while ${gateway.running.size} run`);
+      });
     }, 'test/slow');
     const { chat, gateway } = await gatewayOf(oneUpstream(up.url), { plugins: [slow] });
     await (await chat({})).text();
@@ -330,14 +552,30 @@ describe('the end', () => {
   it('continues after a plugin that fails to close', async () => {
     let ended = 0;
     const up = await provider();
-    const { close, lines } = await gatewayOf(oneUpstream(up.url), { plugins: [probe(() => () => void ended++, 'test/a'), probe(() => () => { throw new Error('stuck'); }, 'test/b')] });
+    const { close, lines } = await gatewayOf(oneUpstream(up.url), {
+      plugins: [
+        probe(() => () => void ended++, 'test/a'),
+        probe(
+          () => () => {
+            throw new Error('stuck');
+          },
+          'test/b',
+        ),
+      ],
+    });
     await close();
-    expect([ended, lines.filter((line) => line.includes('stuck'))]).toEqual([1, [expect.stringContaining('"msg":"a plugin failed to close","plugin":"test/b"')]]);
+    expect([ended, lines.filter((line) => line.includes('stuck'))]).toEqual([
+      1,
+      [expect.stringContaining('"msg":"a plugin failed to close","plugin":"test/b"')],
+    ]);
   });
 
   it('waits ten seconds for a plugin that does not close, names it and continues', async () => {
     let ended = 0;
-    const { gateway, lines } = await starting(probe(() => () => void ended++, 'test/a'), probe(() => () => new Promise(() => {}), 'test/b'));
+    const { gateway, lines } = await starting(
+      probe(() => () => void ended++, 'test/a'),
+      probe(() => () => new Promise(() => {}), 'test/b'),
+    );
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const closed = gateway.close();
@@ -345,6 +583,9 @@ describe('the end', () => {
     expect(ended).toBe(0);
     await vi.advanceTimersByTimeAsync(200);
     await closed;
-    expect([ended, lines.join('')]).toEqual([1, expect.stringMatching(/"msg":"a plugin failed to close","plugin":"test\/b".*no answer within 10000 ms/)]);
+    expect([ended, lines.join('')]).toEqual([
+      1,
+      expect.stringMatching(/"msg":"a plugin failed to close","plugin":"test\/b".*no answer within 10000 ms/),
+    ]);
   });
 });

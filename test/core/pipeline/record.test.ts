@@ -10,8 +10,13 @@ import { gatewayOf, probe, provider } from '../scene.ts';
 describe('an attempt is on record', () => {
   it('with the time from the arrival to its start, which shows the pauses between attempts', async () => {
     const admits = probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => (await pause(30), request)));
-    const fails = await provider(async (response) => { await pause(40); response.writeHead(503).end(); });
-    const { chat, records } = await gatewayOf(twoUpstreams(fails.url, (await provider(answers({ error: {} }, { status: 503 }))).url), { plugins: [admits] });
+    const fails = await provider(async (response) => {
+      await pause(40);
+      response.writeHead(503).end();
+    });
+    const { chat, records } = await gatewayOf(twoUpstreams(fails.url, (await provider(answers({ error: {} }, { status: 503 }))).url), {
+      plugins: [admits],
+    });
     await chat({});
     const [first, second] = records[0]!.attempts.map(({ startedMs, durationMs }) => ({ start: startedMs!, end: startedMs! + durationMs }));
     expect(first!.start).toBeGreaterThanOrEqual(29);
@@ -35,7 +40,9 @@ describe('an attempt is on record', () => {
       const response = await chat({ stream: true });
       isRead.resolve();
       await response.text();
-      return records[0]!.attempts.map(({ timeToAnswerMs, timeToFirstTokenMs }) => (timeToAnswerMs === undefined ? undefined : timeToAnswerMs - timeToFirstTokenMs!));
+      return records[0]!.attempts.map(({ timeToAnswerMs, timeToFirstTokenMs }) =>
+        timeToAnswerMs === undefined ? undefined : timeToAnswerMs - timeToFirstTokenMs!,
+      );
     };
     expect((await times({ reasoning_content: 'hm' }))[0]).toBeGreaterThanOrEqual(55);
     expect(await times({ content: 'and' })).toEqual([undefined]);
@@ -48,10 +55,20 @@ describe('a request that a plugin refuses at normalise is on record', () => {
     throw new GatewayError('content_policy_violation', 'Not this.');
   };
 
-  it.each<[string, () => unknown]>([['is refused', refuse], ['is refused later', async () => (await pause(1), refuse())], ['never ends', never]])('as the plugins before that one left it, where it %s', async (_, end) => {
-    const masks = probe(({ hooks }) => hooks.normalise.tap((request) => ({ ...request, messages: [{ role: 'user', content: 'masked' }] })), 'test/masks');
+  it.each<[string, () => unknown]>([
+    ['is refused', refuse],
+    ['is refused later', async () => (await pause(1), refuse())],
+    ['never ends', never],
+  ])('as the plugins before that one left it, where it %s', async (_, end) => {
+    const masks = probe(
+      ({ hooks }) => hooks.normalise.tap((request) => ({ ...request, messages: [{ role: 'user', content: 'masked' }] })),
+      'test/masks',
+    );
     const ends = probe(({ hooks }) => hooks.normalise.tap(end as never), 'test/ends');
-    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url, { routing: { default: { timeout_ms: { total: 500 } } } }), { plugins: [masks, ends] });
+    const { chat, records } = await gatewayOf(
+      oneUpstream((await provider()).url, { routing: { default: { timeout_ms: { total: 500 } } } }),
+      { plugins: [masks, ends] },
+    );
     await chat({});
     expect(records).toMatchObject([{ error: { plugin: 'test/ends' }, request: { messages: [{ content: 'masked' }] } }]);
   });
@@ -68,7 +85,10 @@ describe('a finish reason is on record', () => {
 describe('a long text of a caller is on record up to a limit', () => {
   const long = 5_000_000;
 
-  it.each([['unknown', { model: 'x'.repeat(long) }], ['cut between the halves of a character', { model: `${'x'.repeat(255)}${'😀'.repeat(long / 2)}` }]])('the model: %s', async (_, asked) => {
+  it.each([
+    ['unknown', { model: 'x'.repeat(long) }],
+    ['cut between the halves of a character', { model: `${'x'.repeat(255)}${'😀'.repeat(long / 2)}` }],
+  ])('the model: %s', async (_, asked) => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     expect((await chat(asked)).status).toBe(404);
     const model = records[0]?.requestedModel;
@@ -80,7 +100,11 @@ describe('a long text of a caller is on record up to a limit', () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     const body = await (await chat({ model: `${'x'.repeat(99)}😀😀` })).text();
     const { error } = JSON.parse(body) as { error: { message: string } };
-    expect([error.message.slice(0, 115), error.message.isWellFormed(), records[0]?.error?.message]).toEqual([`The model "${'x'.repeat(99)}\ufffd…" d`, true, error.message]);
+    expect([error.message.slice(0, 115), error.message.isWellFormed(), records[0]?.error?.message]).toEqual([
+      `The model "${'x'.repeat(99)}\ufffd…" d`,
+      true,
+      error.message,
+    ]);
   });
 
   it('the path', async () => {
@@ -91,7 +115,11 @@ describe('a long text of a caller is on record up to a limit', () => {
   });
 
   it('the message of an error that quotes it', async () => {
-    const wordy = probe(({ hooks }) => hooks.normalise.tap('test/probe', ({ model }) => { throw new GatewayError('content_policy_violation', `Not ${model}.`); }));
+    const wordy = probe(({ hooks }) =>
+      hooks.normalise.tap('test/probe', ({ model }) => {
+        throw new GatewayError('content_policy_violation', `Not ${model}.`);
+      }),
+    );
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [wordy] });
     await chat({ model: 'x'.repeat(long) });
     expect(records[0]?.error?.message.length).toBe(2048);
@@ -99,7 +127,10 @@ describe('a long text of a caller is on record up to a limit', () => {
 });
 
 describe('the message of a refusal by a provider', () => {
-  const quotes = answers({ error: { message: 'Invalid value at messages[0]: "my secret"', type: 'invalid_request_error' } }, { status: 400 });
+  const quotes = answers(
+    { error: { message: 'Invalid value at messages[0]: "my secret"', type: 'invalid_request_error' } },
+    { status: 400 },
+  );
   const ask = async (headers: Record<string, string>, keys?: object[]) => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider(quotes)).url, keys === undefined ? {} : { keys }));
     const caller = await (await chat({ messages: [{ role: 'user', content: 'my secret' }] }, headers)).text();

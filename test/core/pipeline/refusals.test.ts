@@ -12,7 +12,8 @@ import { gatewayOf, probe, provider } from '../scene.ts';
 const keys = [{ name: 'team', key: 'the-only-key-1234' }];
 const known = { authorization: 'Bearer the-only-key-1234' };
 
-const serving = async (more: object = {}): Promise<TestGateway> => await gatewayOf({ ...oneUpstream((await provider()).url), keys, ...more });
+const serving = async (more: object = {}): Promise<TestGateway> =>
+  await gatewayOf({ ...oneUpstream((await provider()).url), keys, ...more });
 
 const refusedOf = ({ records }: TestGateway, code: string): readonly object[] => records.filter(({ error }) => error?.code === code);
 
@@ -51,7 +52,13 @@ describe('requests of unknown callers:', () => {
     const gateway = await serving();
     let sent = 0;
     const last = (): number => gateway.records.at(-1)?.standsFor ?? 0;
-    await expect.poll(async () => { await gateway.get('/nowhere'); sent++; return last(); }).toBeGreaterThan(1);
+    await expect
+      .poll(async () => {
+        await gateway.get('/nowhere');
+        sent++;
+        return last();
+      })
+      .toBeGreaterThan(1);
     expect(gateway.records.reduce((sum, { standsFor }) => sum + (standsFor ?? 0), 0)).toBe(sent);
     expect(gateway.records.at(-1)?.error?.message).toContain(`${last() - 1} more were refused for the same reason`);
   });
@@ -59,7 +66,10 @@ describe('requests of unknown callers:', () => {
 
 describe('the metadata of a refused request', () => {
   it('is on record, with that of the key where the caller is known', async () => {
-    const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'team', key: 'the-key-of-the-team', metadata: { Team: 'search', shop: 'a' } }] });
+    const gateway = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      keys: [{ name: 'team', key: 'the-key-of-the-team', metadata: { Team: 'search', shop: 'a' } }],
+    });
     const mine = { 'x-gateway-Tenant-ID': 'acme', 'x-gateway-shop': 'b' };
     const key = { authorization: 'Bearer the-key-of-the-team' };
     await gateway.chat({}, mine);
@@ -82,7 +92,10 @@ describe('the metadata of a refused request', () => {
   it('is cut where it is too long', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.get('/nowhere', { 'x-gateway-long': 'x'.repeat(300) });
-    expect([gateway.records[0]?.metadata['long']?.length, gateway.records[0]?.adjustments]).toEqual([256, [expect.objectContaining({ parameter: 'metadata' })]]);
+    expect([gateway.records[0]?.metadata['long']?.length, gateway.records[0]?.adjustments]).toEqual([
+      256,
+      [expect.objectContaining({ parameter: 'metadata' })],
+    ]);
   });
 
   it('has names in lower case, also those of a plugin', async () => {
@@ -96,7 +109,9 @@ describe('the metadata of a refused request', () => {
 describe('a caller with a key that is known', () => {
   it('has a row for each request, refused ones too', async () => {
     const gateway = await serving();
-    await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? gateway.get('/nowhere', known) : gateway.chat({ model: 'nothing' }, known))));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? gateway.get('/nowhere', known) : gateway.chat({ model: 'nothing' }, known))),
+    );
     expect(gateway.records).toHaveLength(20);
     expect(gateway.records.every(({ key, standsFor }) => key === 'team' && standsFor === undefined)).toBe(true);
   });
@@ -109,7 +124,11 @@ describe('a caller with a key that is known', () => {
 });
 
 it('each request at which a plugin fails to check the key has its row', async () => {
-  const failing = probe(({ hooks }) => hooks.auth.tap({ stage: EARLY }, () => { throw new Error('down'); }));
+  const failing = probe(({ hooks }) =>
+    hooks.auth.tap({ stage: EARLY }, () => {
+      throw new Error('down');
+    }),
+  );
   const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), keys }, { plugins: [failing] });
   await Promise.all([gateway.chat({}), gateway.chat({}), gateway.chat({})]);
   expect(refusedOf(gateway, 'plugin_error')).toHaveLength(3);

@@ -29,7 +29,11 @@ describe('the size of an answer', () => {
 
   const audio = (data: string): Chunk => ({ type: 'extra', choice: 0, on: 'message', field: 'audio', value: { id: 'a', data } });
   it.each<[string, readonly Chunk[], number]>([
-    ['a piece of audio in the place of the one before', [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))], 920 + 200 + 1015],
+    [
+      'a piece of audio in the place of the one before',
+      [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))],
+      920 + 200 + 1015,
+    ],
     ['a text in the place of a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
   ])('grows by the longer value: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
 });
@@ -37,12 +41,18 @@ describe('the size of an answer', () => {
 describe('a field that comes in several pieces', () => {
   it.each<[unknown, unknown, unknown]>([
     [[1], [2], [1, 2]],
-    [{ content: [1], done: false }, { content: [2], done: true }, { content: [1, 2], done: true }],
+    [
+      { content: [1], done: false },
+      { content: [2], done: true },
+      { content: [1, 2], done: true },
+    ],
     [[1], 'new', 'new'],
     [{ a: 1 }, [2], [2]],
     ['old', { a: 1 }, { a: 1 }],
     [null, [1], [1]],
-  ])('%j and then %j is %j', (first, second, both) => expect(replyOf(extra(first), extra(second)).choices[0]?.extras).toEqual([{ on: 'choice', field: 'logprobs', value: both }]));
+  ])('%j and then %j is %j', (first, second, both) =>
+    expect(replyOf(extra(first), extra(second)).choices[0]?.extras).toEqual([{ on: 'choice', field: 'logprobs', value: both }]),
+  );
 
   it('grows in place, because a copy for each token takes quadratic time', () => {
     const reply = replyOf(extra({ content: [1] }), extra({ content: [2] }));
@@ -78,14 +88,20 @@ describe('the pieces of an answer', () => {
   });
 
   it('keep the arguments of each call and each answer separate', () => {
-    const reply = replyOf(start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), said('other', 1), input(1, ']'), { type: 'finish', choice: 0, reason: 'tool_calls', native: null });
+    const reply = replyOf(start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), said('other', 1), input(1, ']'), {
+      type: 'finish',
+      choice: 0,
+      reason: 'tool_calls',
+      native: null,
+    });
     expect(reply.pieces(0)).toEqual([start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), input(1, ']')]);
     expect(reply.pieces(1)).toEqual([said('other', 1)]);
   });
 
   it('are each looked at a few times, however many there are', () => {
     let reads = 0;
-    const counted = <Piece extends Chunk>(piece: Piece): Piece => new Proxy(piece, { get: (target, key) => (reads++, Reflect.get(target, key)) });
+    const counted = <Piece extends Chunk>(piece: Piece): Piece =>
+      new Proxy(piece, { get: (target, key) => (reads++, Reflect.get(target, key)) });
     const calls = Array.from({ length: 1000 }, (_, at) => at);
     const reply = replyOf(...calls.flatMap((at) => [counted(start(at)), counted(input(at, '{}'))]));
     reads = 0;

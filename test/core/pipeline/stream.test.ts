@@ -49,13 +49,16 @@ describe('a stream', () => {
 
   it('is complete once its finish reason has come, also with comments for a long time after it', async () => {
     const ended = Promise.withResolvers<string>();
-    const { chat, records } = await one(async (response) => {
-      response.once('close', () => ended.resolve('by the gateway'));
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said('a').slice(0, -1).join(''));
-      for (let beat = 0; beat < 80 && response.write(': alive\n\n'); beat++) await pause(50);
-      ended.resolve('by the provider');
-      response.end();
-    }, routing({ idle: 600 }));
+    const { chat, records } = await one(
+      async (response) => {
+        response.once('close', () => ended.resolve('by the gateway'));
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said('a').slice(0, -1).join(''));
+        for (let beat = 0; beat < 80 && response.write(': alive\n\n'); beat++) await pause(50);
+        ended.resolve('by the provider');
+        response.end();
+      },
+      routing({ idle: 600 }),
+    );
     const { text, done } = await readEvents(await chat({ stream: true }));
     expect([text, done, await ended.promise]).toEqual(['a', true, 'by the gateway']);
     expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 } }]);
@@ -91,18 +94,24 @@ describe('a stream', () => {
 
   it('is made into one answer for a caller who did not ask for a stream', async () => {
     const { chat } = await one(streams(said('a', 'b')));
-    expect(await (await chat({})).json()).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'ab' }, finish_reason: 'stop' }] });
+    expect(await (await chat({})).json()).toMatchObject({
+      object: 'chat.completion',
+      choices: [{ message: { content: 'ab' }, finish_reason: 'stop' }],
+    });
   });
 
   it('does not time out when the gateway itself stood still while pieces came', async () => {
     const isRead = Promise.withResolvers<void>();
-    const { chat } = await one(async (response) => {
-      const [role, word, ...rest] = said('a', 'b');
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`${role}${word}`);
-      await isRead.promise;
-      response.end(rest.join(''));
-      standStill(1000);
-    }, routing({ idle: 500 }));
+    const { chat } = await one(
+      async (response) => {
+        const [role, word, ...rest] = said('a', 'b');
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`${role}${word}`);
+        await isRead.promise;
+        response.end(rest.join(''));
+        standStill(1000);
+      },
+      routing({ idle: 500 }),
+    );
     const response = await chat({ stream: true });
     isRead.resolve();
     expect(await readEvents(response)).toMatchObject({ text: 'ab', done: true });
@@ -132,10 +141,21 @@ describe('a stream that is cut', () => {
     const response = await chat({ stream: true });
     const { events, done, text } = await readEvents(response);
     const errors = events.filter(({ error }) => error !== undefined);
-    expect([response.status, text, done, events.some(({ choices }) => choices?.[0]?.finish_reason)]).toEqual([200, 'half an ', false, false]);
-    expect(errors).toEqual([{ error: { message: expect.any(String), type: 'upstream_error', param: null, code: expect.stringMatching(/^upstream_/) } }]);
-    expect(errors[0].error.code === code || (code === 'upstream_invalid_response' && errors[0].error.code === 'upstream_truncated')).toBe(true);
-    expect(records).toMatchObject([{ outcome: 'cut', status: 200, error: { code: errors[0].error.code }, response: { choices: [{ text: 'half an ' }] } }]);
+    expect([response.status, text, done, events.some(({ choices }) => choices?.[0]?.finish_reason)]).toEqual([
+      200,
+      'half an ',
+      false,
+      false,
+    ]);
+    expect(errors).toEqual([
+      { error: { message: expect.any(String), type: 'upstream_error', param: null, code: expect.stringMatching(/^upstream_/) } },
+    ]);
+    expect(errors[0].error.code === code || (code === 'upstream_invalid_response' && errors[0].error.code === 'upstream_truncated')).toBe(
+      true,
+    );
+    expect(records).toMatchObject([
+      { outcome: 'cut', status: 200, error: { code: errors[0].error.code }, response: { choices: [{ text: 'half an ' }] } },
+    ]);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -144,13 +164,20 @@ describe('a stream that is cut', () => {
     ['a signature of its reasoning', { reasoning_details: [{ type: 'reasoning.text', signature: 'x'.repeat(900) }] }],
     ['an unknown field of its reasoning', { reasoning_details: [{ type: 'reasoning.text', more: { inside: ['x'.repeat(900)] } }] }],
   ])('is cut where %s grows without end, and the provider is disconnected', async (_, delta) => {
-    const { chat, records, up } = await one(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (const part = event(delta); !response.destroyed; await pause(1)) response.write(part);
-    }, { server: { limits: { upstream_body: 20_000 } } });
+    const { chat, records, up } = await one(
+      async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const part = event(delta); !response.destroyed; await pause(1)) response.write(part);
+      },
+      { server: { limits: { upstream_body: 20_000 } } },
+    );
     const body = await (await chat({ stream: true })).text();
     await up.asked[0]?.closed;
-    expect([body.includes('"code":"upstream_response_too_large"'), body.includes('[DONE]'), records[0]?.outcome]).toEqual([true, false, 'cut']);
+    expect([body.includes('"code":"upstream_response_too_large"'), body.includes('[DONE]'), records[0]?.outcome]).toEqual([
+      true,
+      false,
+      'cut',
+    ]);
     expect(body.split('x'.repeat(900)).length).toBeLessThanOrEqual(24);
   });
 
@@ -172,10 +199,18 @@ describe('a stream that is cut', () => {
       { type: 'response.output_text.done', ...place, text: part.text },
       { type: 'response.content_part.done', ...place, part },
       { type: 'response.output_item.done', ...place, item },
-      { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [item], usage: { input_tokens: 1, output_tokens: 1 } } },
+      {
+        type: 'response.completed',
+        response: { id: 'resp_1', status: 'completed', output: [item], usage: { input_tokens: 1, output_tokens: 1 } },
+      },
     ].map((one) => `data: ${JSON.stringify(one)}\n\n`);
     const up = await provider(streams(parts));
-    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-responses', base_url: up.url, api_key: 'k' } }, server: { limits: { upstream_body: 12_000 } } }));
+    const { chat } = await gatewayOf(
+      oneUpstream(up.url, {
+        providers: { up: { dialect: 'openai-responses', base_url: up.url, api_key: 'k' } },
+        server: { limits: { upstream_body: 12_000 } },
+      }),
+    );
     const said = await readEvents(await chat({ stream: true }));
     expect([said.text.length, said.done]).toEqual([10_000, true]);
   });
@@ -183,20 +218,36 @@ describe('a stream that is cut', () => {
   it.each<[string, string]>([
     ['events without content', event({ more: 'x'.repeat(900) })],
     ['events without content between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
-    ['arguments of a tool call whose name does not come', event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] })],
+    [
+      'arguments of a tool call whose name does not come',
+      event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] }),
+    ],
   ])('is cut where it has %s without end', async (_, part) => {
-    const { chat, records, up } = await one(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (response.write(begun.join('')); !response.destroyed; await pause(1)) response.write(part);
-    }, { server: { limits: { upstream_body: 20_000 } } });
+    const { chat, records, up } = await one(
+      async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (response.write(begun.join('')); !response.destroyed; await pause(1)) response.write(part);
+      },
+      { server: { limits: { upstream_body: 20_000 } } },
+    );
     const { text, done } = await readEvents(await chat({ stream: true }));
     await up.asked[0]?.closed;
-    expect([text.replace(/a*$/, ''), done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
+    expect([text.replace(/a*$/, ''), done, records[0]]).toMatchObject([
+      'half an ',
+      false,
+      { outcome: 'cut', error: { code: 'upstream_response_too_large' } },
+    ]);
   });
 
   it.each([true, false])('is not one whose provider nests its answer too deep: another provider is asked; streamed: %s', async (stream) => {
-    const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace('"here"', '['.repeat(20_000) + ']'.repeat(20_000));
-    const [first, second] = [await provider(streams([deep, ...said('a')])), await provider(stream ? streams(said('b')) : answers(completion('b')))];
+    const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace(
+      '"here"',
+      '['.repeat(20_000) + ']'.repeat(20_000),
+    );
+    const [first, second] = [
+      await provider(streams([deep, ...said('a')])),
+      await provider(stream ? streams(said('b')) : answers(completion('b'))),
+    ];
     const { chat, records } = await gatewayOf(twoUpstreams(first.url, second.url));
     const response = await chat({ stream });
     expect([response.status, (await response.text()).includes('"b"')]).toEqual([200, true]);
@@ -218,13 +269,16 @@ describe('a stream that is cut', () => {
 
   // a pause of the machine before the first piece ends the request before its stream
   it('is cut by the deadline of the whole request too', { retry: 2 }, async () => {
-    const { chat, records, up } = await one(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      while (!response.destroyed) {
-        response.write(event({ content: '.' }));
-        await pause(10);
-      }
-    }, routing({ total: 1000 }));
+    const { chat, records, up } = await one(
+      async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        while (!response.destroyed) {
+          response.write(event({ content: '.' }));
+          await pause(10);
+        }
+      },
+      routing({ total: 1000 }),
+    );
     const { events, done } = await readEvents(await chat({ stream: true }));
     await up.asked[0]?.closed;
     expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_timeout', false, 'cut']);
@@ -239,10 +293,20 @@ describe('a stream that is cut', () => {
 
 describe('while the provider thinks', () => {
   const patient = { server: { limits: { keep_alive_ms: 40 } } };
-  /** A provider that answers after `goOn`. The head of a stream is sent with its first comment, so a client that has a response has a comment. */
+  /**
+   * A provider that answers after `goOn`. The head of a stream is sent
+   * with its first comment, so a client that has a response has a comment.
+   */
   const thinking = (step: Step, before: Step = () => {}): { step: Step; goOn: () => void } => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    return { step: async (response, asked) => { await before(response, asked); await promise; await step(response, asked); }, goOn: resolve };
+    return {
+      step: async (response, asked) => {
+        await before(response, asked);
+        await promise;
+        await step(response, asked);
+      },
+      goOn: resolve,
+    };
   };
   const fails: Step = (response) => void response.writeHead(500).end();
 
@@ -256,7 +320,10 @@ describe('while the provider thinks', () => {
   });
 
   it('the client gets comments in the middle of an answer', async () => {
-    const { step, goOn } = thinking((response) => void response.end(said('b').join('')), (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' })));
+    const { step, goOn } = thinking(
+      (response) => void response.end(said('b').join('')),
+      (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' })),
+    );
     const [watched, kept] = (await (await one(step, patient)).chat({ stream: true })).body!.tee();
     for await (const bytes of watched) if (Buffer.from(bytes).toString().startsWith(':')) goOn();
     const { comments, text } = await readEvents(new Response(kept));
@@ -284,7 +351,10 @@ describe('while the provider thinks', () => {
   });
 
   it('a plain request still gets the status of a failure', async () => {
-    const { chat } = await one(async (response) => { await pause(100); response.writeHead(503).end(); }, patient);
+    const { chat } = await one(async (response) => {
+      await pause(100);
+      response.writeHead(503).end();
+    }, patient);
     const response = await chat({});
     expect([response.status, (await errorOf(response)).code]).toEqual([503, 'upstream_unavailable']);
   });
@@ -305,7 +375,17 @@ describe('a client that leaves', () => {
     const reader = await firstBytes(await post(ask));
     await reader.cancel();
     await up.asked[0]?.closed;
-    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 200, error: { code: 'client_closed' }, attempts: [{ outcome: 'client_closed' }], response: { choices: [{ text: 'half an ' }] } }]);
+    await expect
+      .poll(() => records)
+      .toMatchObject([
+        {
+          outcome: 'gone',
+          status: 200,
+          error: { code: 'client_closed' },
+          attempts: [{ outcome: 'client_closed' }],
+          response: { choices: [{ text: 'half an ' }] },
+        },
+      ]);
   });
 
   it('while it gets comments closes the upstream', async () => {
@@ -318,14 +398,27 @@ describe('a client that leaves', () => {
 
   it('at the moment of the first comment is on record with the provider that was asked', async () => {
     const client = new Socket();
-    // after the pause, both happen in one turn of the event loop: the socket is destroyed, and the comment is written before the socket emits `close`
-    const up = await provider(() => void setImmediate(() => { client.destroy(); standStill(300); }));
+    // after the pause, both happen in one turn of the event loop: the socket
+    // is destroyed, and the comment is written before the socket emits `close`
+    const up = await provider(
+      () =>
+        void setImmediate(() => {
+          client.destroy();
+          standStill(300);
+        }),
+    );
     // the attempts when the record was made
     const attempts: string[] = [];
-    const watching = probe(({ hooks }) => hooks.log.tap((record) => void attempts.push(...record.attempts.map(({ provider: asked, outcome }) => `${asked} ${outcome}`))));
+    const watching = probe(({ hooks }) =>
+      hooks.log.tap((record) => void attempts.push(...record.attempts.map(({ provider: asked, outcome }) => `${asked} ${outcome}`))),
+    );
     const { url, records } = await gatewayOf(oneUpstream(up.url, { server: { limits: { keep_alive_ms: 200 } } }), { plugins: [watching] });
     const body = JSON.stringify(ask);
-    client.connect(Number(new URL(url).port), '127.0.0.1').write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    client
+      .connect(Number(new URL(url).port), '127.0.0.1')
+      .write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 200 }]);
     expect(attempts).toEqual(['up client_closed']);
     await up.asked[0]?.closed;
@@ -340,10 +433,18 @@ describe('a client that leaves', () => {
 
   it.each<[string, Step]>([
     ['before the provider’s headers', () => {}],
-    ['after the provider’s headers', (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":')],
+    [
+      'after the provider’s headers',
+      (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":'),
+    ],
   ])('during a plain request, %s, closes the upstream within 100 ms', { retry: 2 }, async (_, begin) => {
     const { post, up, records } = await one(() => {});
-    const reached = new Promise<void>((resolve) => up.script((response, asked) => { void begin(response, asked); resolve(); }));
+    const reached = new Promise<void>((resolve) =>
+      up.script((response, asked) => {
+        void begin(response, asked);
+        resolve();
+      }),
+    );
     const leaving = new AbortController();
     const left = expect(post({ ...ask, stream: false }, { signal: leaving.signal })).rejects.toThrow('aborted');
     await reached;
@@ -368,7 +469,15 @@ describe('a client that leaves', () => {
 
   it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s ends its request', async (stage) => {
     const leaving = new AbortController();
-    const hanging = probe(({ hooks }) => (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise({ name: 'test/probe', stage: -1000 }, async () => { leaving.abort(); return await new Promise(() => {}); }));
+    const hanging = probe(({ hooks }) =>
+      (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise(
+        { name: 'test/probe', stage: -1000 },
+        async () => {
+          leaving.abort();
+          return await new Promise(() => {});
+        },
+      ),
+    );
     const { post, records, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [hanging] });
     await expect(post(ask, { signal: leaving.signal })).rejects.toThrow('aborted');
     await expect.poll(() => [records.map(({ outcome }) => outcome), gateway.running.size]).toEqual([['gone'], 0]);
@@ -376,12 +485,16 @@ describe('a client that leaves', () => {
 
   it('in the middle of its request is on record', async () => {
     const { ask: send, gateway, records, lines } = await one(streams(said('a')));
-    const body = Readable.from((async function* () {
-      yield '{"model":';
-      await expect.poll(() => gateway.running.size).toBe(1);
-      throw new Error('broken pipe');
-    })());
-    await expect(send('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).rejects.toThrow('broken pipe');
+    const body = Readable.from(
+      (async function* () {
+        yield '{"model":';
+        await expect.poll(() => gateway.running.size).toBe(1);
+        throw new Error('broken pipe');
+      })(),
+    );
+    await expect(send('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).rejects.toThrow(
+      'broken pipe',
+    );
     await expect.poll(() => [records.map(({ outcome }) => outcome), lines]).toEqual([['gone'], []]);
   });
 
@@ -426,7 +539,10 @@ describe('a client that does not read', () => {
 
   // a pause of the machine before the first piece ends the request before its stream
   it('loses its stream at the deadline, with a record', { retry: 2 }, async () => {
-    const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 1000 }));
+    const { post, up, records } = await one(
+      streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))),
+      routing({ total: 1000 }),
+    );
     const response = await post(ask);
     await up.asked[0]?.closed;
     await expect.poll(() => records).toMatchObject([{ outcome: 'cut', error: { code: 'upstream_timeout' } }]);
@@ -451,7 +567,9 @@ const withTap = async (tap: (chunk: any) => any, step = streams(said('one ', 'tw
 
 describe('the chunk hook', () => {
   it('changes a piece, for the client and for the record', async () => {
-    const { chat, records } = await withTap((chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: chunk.text.toUpperCase() } : chunk));
+    const { chat, records } = await withTap((chunk) =>
+      chunk.type === 'text-delta' ? { ...chunk, text: chunk.text.toUpperCase() } : chunk,
+    );
     expect((await readEvents(await chat({ stream: true }))).text).toBe('ONE TWO THREE');
     expect(records[0]?.response?.choices[0]?.text).toBe('ONE TWO THREE');
   });
@@ -466,7 +584,10 @@ describe('the chunk hook', () => {
     expect((await readEvents(await chat({ stream: true }))).text).toBe('one two three');
   });
 
-  it.each([['in pieces', said('one ', 'two ', 'three')], ['in one piece', [said('one ', 'two ', 'three').join('')]]])('ends an answer that comes %s at the piece where it throws', async (_, pieces) => {
+  it.each([
+    ['in pieces', said('one ', 'two ', 'three')],
+    ['in one piece', [said('one ', 'two ', 'three').join('')]],
+  ])('ends an answer that comes %s at the piece where it throws', async (_, pieces) => {
     const { chat, records } = await withTap((chunk) => {
       if (chunk.text === 'two ') throw new Error('no two');
     }, streams(pieces));

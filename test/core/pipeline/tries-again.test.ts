@@ -8,7 +8,15 @@ import { contentOf, errorOf, gatewayOf, provider } from '../scene.ts';
 const fault = (status: number, headers: Record<string, string> = {}): Step => answers({ error: { message: 'no' } }, { status, headers });
 const fine = answers(completion('hello'));
 
-const policy = (more: object = {}): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', retry: { same_target: 1, base_ms: 10, max_ms: 1500, ...(more as { retry?: object }).retry }, ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== 'retry')) } } });
+const policy = (more: object = {}): Record<string, unknown> => ({
+  routing: {
+    default: {
+      strategy: 'ordered',
+      retry: { same_target: 1, base_ms: 10, max_ms: 1500, ...(more as { retry?: object }).retry },
+      ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== 'retry')),
+    },
+  },
+});
 
 describe('the only target', () => {
   it.each([429, 500, 502, 503, 529])('is asked again after a %i', async (status) => {
@@ -19,7 +27,12 @@ describe('the only target', () => {
   });
 
   it.each([500, 503, 529])('is asked again after a %i whose headers say when the limits of the account are renewed', async (status) => {
-    const limits = { 'x-ratelimit-remaining-requests': '199', 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-tokens': '29000', 'x-ratelimit-reset-tokens': '8.64s' };
+    const limits = {
+      'x-ratelimit-remaining-requests': '199',
+      'x-ratelimit-reset-requests': '6m0s',
+      'x-ratelimit-remaining-tokens': '29000',
+      'x-ratelimit-reset-tokens': '8.64s',
+    };
     const up = await provider(fault(status, limits), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
     expect([(await chat({})).status, up.asked.length]).toEqual([200, 2]);
@@ -80,7 +93,12 @@ describe('the only target', () => {
     const up = await provider(fault(429, { 'retry-after': '60' }), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
     const response = await chat({});
-    expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code, up.asked.length]).toEqual([429, '60', 'upstream_rate_limited', 1]);
+    expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code, up.asked.length]).toEqual([
+      429,
+      '60',
+      'upstream_rate_limited',
+      1,
+    ]);
   });
 
   it('is not asked again beyond the time of the request', async () => {
@@ -119,7 +137,12 @@ describe('of two targets', () => {
 describe('a prompt that is too long for a model', () => {
   const tooLong = answers({ error: { message: 'too long', code: 'context_length_exceeded' } }, { status: 400 });
   const models = (windows: readonly number[]): object => ({
-    models: windows.map((length, at) => ({ id: `m${at}`, context_length: length, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'up', externalId: `m${at}` }] })),
+    models: windows.map((length, at) => ({
+      id: `m${at}`,
+      context_length: length,
+      pricing: { prompt: '0', completion: '0' },
+      providers: [{ providerId: 'up', externalId: `m${at}` }],
+    })),
     routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: windows.map((_, at) => `m${at}`) } } },
   });
 

@@ -27,7 +27,10 @@ const bareHooks = () => ({
 function guarded(): Scene {
   const hooks = bareHooks();
   const lines: string[] = [];
-  const watch = guard(hooks, createLogger((line) => void lines.push(line)));
+  const watch = guard(
+    hooks,
+    createLogger((line) => void lines.push(line)),
+  );
   return {
     hooks,
     watch,
@@ -48,14 +51,21 @@ const throws = (message: string) => (): never => {
 };
 
 /** An async function that looks like a plain one. */
-const later = (work: () => void): (() => void) =>
+const later =
+  (work: () => void): (() => void) =>
   async () => {
     await new Promise(setImmediate);
     work();
   };
 
 const pending = (promise: Promise<unknown>): Promise<string> =>
-  Promise.race([promise.then(() => 'settled', () => 'settled'), new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending'))]);
+  Promise.race([
+    promise.then(
+      () => 'settled',
+      () => 'settled',
+    ),
+    new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending')),
+  ]);
 
 describe('a second tapPromise that throws synchronously', () => {
   it('makes a bare hook hang', async () => {
@@ -82,7 +92,10 @@ describe('an async function under tap', () => {
   it('is not awaited by a bare hook', async () => {
     const { boot } = bareHooks();
     let done = false;
-    boot.tap('a/one', later(() => void (done = true)));
+    boot.tap(
+      'a/one',
+      later(() => void (done = true)),
+    );
     await boot.promise();
     expect(done).toBe(false);
   });
@@ -90,14 +103,21 @@ describe('an async function under tap', () => {
   it('is awaited by a guarded hook', async () => {
     const { hooks, as } = guarded();
     let done = false;
-    as('a/one', () => hooks.boot.tap('a/one', later(() => void (done = true))));
+    as('a/one', () =>
+      hooks.boot.tap(
+        'a/one',
+        later(() => void (done = true)),
+      ),
+    );
     await hooks.boot.promise();
     expect(done).toBe(true);
   });
 
   it('is refused on a synchronous hook', () => {
     const { hooks, as } = guarded();
-    expect(() => as('a/one', () => hooks.chunk.tap('a/one', async (chunk) => await Promise.resolve(chunk)))).toThrow('"a/one" taps "chunk" with an async function');
+    expect(() => as('a/one', () => hooks.chunk.tap('a/one', async (chunk) => await Promise.resolve(chunk)))).toThrow(
+      '"a/one" taps "chunk" with an async function',
+    );
   });
 
   it('fails at the call where a plain function hides the promise', () => {
@@ -183,7 +203,12 @@ describe('an observer that fails', () => {
     const { hooks, as, lines } = guarded();
     as('a/one', () => hooks.attempted.tap('a/one', throws('broken')));
     hooks.attempted.call('x');
-    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 'error', plugin: 'a/one', hook: 'attempted', error: expect.stringContaining('broken') });
+    expect(JSON.parse(lines[0] as string)).toMatchObject({
+      level: 'error',
+      plugin: 'a/one',
+      hook: 'attempted',
+      error: expect.stringContaining('broken'),
+    });
   });
 
   it('does not change the record that it was to complete', () => {
@@ -195,12 +220,30 @@ describe('an observer that fails', () => {
 
   it.each<[string, () => unknown]>([
     ['an object that JSON cannot write', () => Object.assign({}, { big: 1n })],
-    ['an object that holds itself', () => { const loop: Record<string, unknown> = {}; loop['self'] = loop; return loop; }],
-    ['an error that is its own cause', () => { const error = new Error('loop'); error.cause = error; return error; }],
+    [
+      'an object that holds itself',
+      () => {
+        const loop: Record<string, unknown> = {};
+        loop['self'] = loop;
+        return loop;
+      },
+    ],
+    [
+      'an error that is its own cause',
+      () => {
+        const error = new Error('loop');
+        error.cause = error;
+        return error;
+      },
+    ],
     ['undefined', () => undefined],
   ])('does not stop the call when it throws %s', async (_, thrown) => {
     const { hooks, as, lines } = guarded();
-    as('a/one', () => hooks.log.tap('a/one', () => { throw thrown(); }));
+    as('a/one', () =>
+      hooks.log.tap('a/one', () => {
+        throw thrown();
+      }),
+    );
     await hooks.log.promise('x');
     expect(lines).toHaveLength(1);
   });
@@ -209,7 +252,15 @@ describe('an observer that fails', () => {
     const { hooks, as, lines } = guarded();
     as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise(() => {})));
     await hooks.log.promise('x');
-    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 'warn', msg: 'an observer is late; the gateway goes on without waiting for it', plugin: 'a/one', hook: 'log', waitedMs: 1000 }]);
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      {
+        level: 'warn',
+        msg: 'an observer is late; the gateway goes on without waiting for it',
+        plugin: 'a/one',
+        hook: 'log',
+        waitedMs: 1000,
+      },
+    ]);
   });
 });
 
@@ -220,7 +271,12 @@ describe('an observer that is late', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { hooks, as, lines } = guarded();
     const asked: { answer(): void; fail(): void }[] = [];
-    as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise<void>((resolve, reject) => asked.push({ answer: resolve, fail: () => reject(new Error('broken')) }))));
+    as('a/one', () =>
+      hooks.log.tapPromise(
+        'a/one',
+        () => new Promise<void>((resolve, reject) => asked.push({ answer: resolve, fail: () => reject(new Error('broken')) })),
+      ),
+    );
     const call = async (afterMs = Infinity): Promise<number> => {
       const began = performance.now();
       const ended = hooks.log.promise('x').then(() => performance.now() - began);
@@ -284,7 +340,10 @@ describe('a plugin that takes long to start', () => {
     const booted = hooks.boot.promise();
     await vi.advanceTimersByTimeAsync(25_000);
     const warning = { level: 'warn', msg: 'a plugin has not started yet; the gateway waits for it', plugin: 'a/one', hook: 'boot' };
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ ...warning, waitedMs: 10_000 }, { ...warning, waitedMs: 20_000 }]);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { ...warning, waitedMs: 10_000 },
+      { ...warning, waitedMs: 20_000 },
+    ]);
     resolve();
     await booted;
     expect(vi.getTimerCount()).toBe(0);
@@ -302,7 +361,11 @@ describe('a tap', () => {
   it('that throws a GatewayError is that error, with the plugin added', async () => {
     const { hooks, as } = guarded();
     const refusal = new GatewayError('permission_denied', 'Not at night.');
-    as('a/one', () => hooks.auth.tap('a/one', () => { throw refusal; }));
+    as('a/one', () =>
+      hooks.auth.tap('a/one', () => {
+        throw refusal;
+      }),
+    );
     await expect(asking(hooks)).rejects.toBe(refusal);
     expect(refusal.plugin).toBe('a/one');
   });
@@ -333,7 +396,12 @@ describe('a tap', () => {
     const { hooks, as } = guarded();
     const seen: unknown[] = [];
     as('a/one', () => hooks.chunk.tap('a/one', () => null));
-    as('a/two', () => hooks.chunk.tap('a/two', (chunk) => { seen.push(chunk); return 'back again'; }));
+    as('a/two', () =>
+      hooks.chunk.tap('a/two', (chunk) => {
+        seen.push(chunk);
+        return 'back again';
+      }),
+    );
     expect(hooks.chunk.call('x', {})).toBe(null);
     expect(seen).toEqual([]);
   });

@@ -27,7 +27,10 @@ describe('a tap that never answers', () => {
   it.each(['auth', 'normalise', 'route'] as const)('at %s ends with the total time of the request, and is named', async (hook) => {
     const { chat, records } = await served((gateway) => tapAt(gateway, hook, never), short);
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.7 s of the request.` }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      500,
+      { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.7 s of the request.` },
+    ]);
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
   });
 
@@ -49,12 +52,26 @@ describe('a tap that throws', () => {
   it.each<[string, unknown, string]>([
     ['a text', 'no', '"error":"no"'],
     ['an error', new Error('no'), '"error":"Error: no at '],
-    ['an error that cannot be read', Object.defineProperty(new Error('no'), 'message', { get: () => { throw new Error('not to be read'); } }), '"error":"a value that cannot be read"'],
+    [
+      'an error that cannot be read',
+      Object.defineProperty(new Error('no'), 'message', {
+        get: () => {
+          throw new Error('not to be read');
+        },
+      }),
+      '"error":"a value that cannot be read"',
+    ],
   ])('%s is on record, and the process log has its plugin, its hook and what was thrown', async (_, thrown, why) => {
-    const { chat, records, lines } = await served((gateway) => tapAt(gateway, 'normalise', () => { throw thrown; }));
+    const { chat, records, lines } = await served((gateway) =>
+      tapAt(gateway, 'normalise', () => {
+        throw thrown;
+      }),
+    );
     expect((await chat({})).status).toBe(500);
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
-    expect(lines.find((line) => line.includes('a request met a bug'))).toContain(`"plugin":"test/probe","told":"The plugin \\"test/probe\\" failed at \\"normalise\\".",${why}`);
+    expect(lines.find((line) => line.includes('a request met a bug'))).toContain(
+      `"plugin":"test/probe","told":"The plugin \\"test/probe\\" failed at \\"normalise\\".",${why}`,
+    );
   });
 });
 
@@ -86,14 +103,39 @@ describe('a tap that returns a value that its hook does not take', () => {
     ['normalise', 'a message that is null', (request) => ({ ...request, messages: [null] })],
     ['normalise', 'a message without a role', (request) => ({ ...request, messages: [{ content: 'hi' }] })],
     ['normalise', 'a message whose content is a number', (request) => ({ ...request, messages: [{ role: 'user', content: 5 }] })],
-    ['normalise', 'a message whose content is a list of texts', (request) => ({ ...request, messages: [{ role: 'user', content: ['hi'] }] })],
-    ['normalise', 'a part of a message whose text is an object', (request) => ({ ...request, messages: [{ role: 'user', content: [{ type: 'text', text: {} }] }] })],
+    [
+      'normalise',
+      'a message whose content is a list of texts',
+      (request) => ({ ...request, messages: [{ role: 'user', content: ['hi'] }] }),
+    ],
+    [
+      'normalise',
+      'a part of a message whose text is an object',
+      (request) => ({ ...request, messages: [{ role: 'user', content: [{ type: 'text', text: {} }] }] }),
+    ],
     ['normalise', 'a tool that is null', (request) => ({ ...request, tools: [null] })],
     ['route', 'a candidate without a provider', (candidates) => candidates.map((one: object) => ({ ...one, provider: {} }))],
-    ['route', 'a candidate whose `dropped` is undefined', (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined }))],
-    ['route', 'a candidate ruled out with a plain Error', (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } }))],
-    ['route', 'a candidate without `answeredBy`, for which no limit would count', (candidates) => candidates.map((one: object) => ({ ...one, answeredBy: undefined }))],
-    ['route', 'a candidate with no more than a provider, a model and a mapping', (candidates) => candidates.map(({ provider, model, mapping }: Record<string, object>) => ({ provider, model, mapping, dropped: null }))],
+    [
+      'route',
+      'a candidate whose `dropped` is undefined',
+      (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined })),
+    ],
+    [
+      'route',
+      'a candidate ruled out with a plain Error',
+      (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } })),
+    ],
+    [
+      'route',
+      'a candidate without `answeredBy`, for which no limit would count',
+      (candidates) => candidates.map((one: object) => ({ ...one, answeredBy: undefined })),
+    ],
+    [
+      'route',
+      'a candidate with no more than a provider, a model and a mapping',
+      (candidates) =>
+        candidates.map(({ provider, model, mapping }: Record<string, object>) => ({ provider, model, mapping, dropped: null })),
+    ],
     ['opened', 'an adjustment that is null', (source) => ({ ...source, adjustments: [null] })],
     ['chunk', 'a text that is undefined', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
     ['chunk', 'a text with the choice -1', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
@@ -117,7 +159,9 @@ describe('a tap that returns a value that its hook does not take', () => {
   });
 
   it('at explain fails the dry run', async () => {
-    const { chat } = await served(({ hooks }) => hooks.explain.tap({ stage: LATE }, (explanation) => ({ ...explanation, candidates: [null] }) as never));
+    const { chat } = await served(({ hooks }) =>
+      hooks.explain.tap({ stage: LATE }, (explanation) => ({ ...explanation, candidates: [null] }) as never),
+    );
     expect((await errorOf(await chat({}, { 'x-dry-run': 'true' }))).message).toBe('The plugin "test/probe" failed at "explain".');
   });
 
@@ -130,23 +174,51 @@ describe('a tap that returns a value that its hook does not take', () => {
     ['an attempt that is null', (record) => ({ ...record, attempts: [null] })],
     ['a time that is not a date', (record) => ({ ...record, createdAt: 'yesterday' })],
     ['a status that is not a number', (record) => ({ ...record, status: Number.NaN })],
-    ['a part of the record', ({ id, createdAt, status, usage, metadata, attempts, fields }) => ({ id, createdAt, status, usage, metadata, attempts, fields })],
+    [
+      'a part of the record',
+      ({ id, createdAt, status, usage, metadata, attempts, fields }) => ({ id, createdAt, status, usage, metadata, attempts, fields }),
+    ],
   ])('at settle does not change the record: %s', async (_, change) => {
     const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: EARLY }, change as never));
     expect((await chat({})).status).toBe(200);
-    expect(records).toMatchObject([{ status: 200, createdAt: expect.stringMatching(/^20/), fields: {}, metadata: {}, ruledOut: [], attempts: [{ outcome: 'answered' }], usage: { promptTokens: expect.any(Number) as number } }]);
+    expect(records).toMatchObject([
+      {
+        status: 200,
+        createdAt: expect.stringMatching(/^20/),
+        fields: {},
+        metadata: {},
+        ruledOut: [],
+        attempts: [{ outcome: 'answered' }],
+        usage: { promptTokens: expect.any(Number) as number },
+      },
+    ]);
     expect(records[0]).not.toHaveProperty('fields.n');
-    expect(lines.filter((line) => line.includes('an observer failed'))).toEqual([expect.stringContaining('"plugin":"test/probe","hook":"settle"')]);
+    expect(lines.filter((line) => line.includes('an observer failed'))).toEqual([
+      expect.stringContaining('"plugin":"test/probe","hook":"settle"'),
+    ]);
   });
 
-  it.each([['score', 'high', 'number'], ['verdict', 3, 'text'], ['isKnown', 'true', 'flag']] as const)('at settle sets no field with another kind than its declared one: %s', async (name, value, kind) => {
+  it.each([
+    ['score', 'high', 'number'],
+    ['verdict', 3, 'text'],
+    ['isKnown', 'true', 'flag'],
+  ] as const)('at settle sets no field with another kind than its declared one: %s', async (name, value, kind) => {
     const up = await provider();
-    const fields = { score: { kind: 'number', description: 'x' }, verdict: { kind: 'text', description: 'x' }, isKnown: { kind: 'flag', description: 'x' } } as const;
-    const plugin = { ...probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, fields: { ...record.fields, [name]: value } }))), fields };
+    const fields = {
+      score: { kind: 'number', description: 'x' },
+      verdict: { kind: 'text', description: 'x' },
+      isKnown: { kind: 'flag', description: 'x' },
+    } as const;
+    const plugin = {
+      ...probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, fields: { ...record.fields, [name]: value } }))),
+      fields,
+    };
     const { chat, records, lines } = await gatewayOf(oneUpstream(up.url), { plugins: [plugin] });
     expect((await chat({})).status).toBe(200);
     expect(records).toMatchObject([{ status: 200, fields: {} }]);
-    expect(lines.join('')).toContain(JSON.stringify(`the tap returned an object, and not a record whose field "${name}" is a ${kind}`).slice(1, -1));
+    expect(lines.join('')).toContain(
+      JSON.stringify(`the tap returned an object, and not a record whose field "${name}" is a ${kind}`).slice(1, -1),
+    );
   });
 
   it.each([null, {}, 42, [], 'done'])('at settle cannot replace a record by %j', async (value) => {
@@ -172,10 +244,19 @@ describe('a tap that returns a value that its hook does not take', () => {
     });
     const response = await chat({});
     expect([response.status, records[0]?.id]).toEqual([200, response.headers.get('x-request-id')]);
-    expect(lines.join('')).toMatch(new RegExp(`"plugin":"test/probe","hook":"${hook}","error":"TypeError: Cannot assign.*misbehaving.test.ts`));
+    expect(lines.join('')).toMatch(
+      new RegExp(`"plugin":"test/probe","hook":"${hook}","error":"TypeError: Cannot assign.*misbehaving.test.ts`),
+    );
   });
 
-  it.each([null, {}, 42, { status: 'fine' }, sound({ redis: { connected: true, error: 10n } }), sound({ checks: { mine: { connected: false, error: 10n } } })])('at health does not change the report: %#', async (value) => {
+  it.each([
+    null,
+    {},
+    42,
+    { status: 'fine' },
+    sound({ redis: { connected: true, error: 10n } }),
+    sound({ checks: { mine: { connected: false, error: 10n } } }),
+  ])('at health does not change the report: %#', async (value) => {
     const { get } = await served(({ hooks }) => hooks.health.tap({ stage: LATE }, () => value as never));
     const response = await get('/');
     expect([response.status, await response.json()]).toMatchObject([200, { health: { status: 'ok' } }]);
@@ -190,7 +271,14 @@ describe('a tap that returns a value that its hook does not take', () => {
 
 describe('a source of chunks', () => {
   it('that gives usage without counts fails its own request, which is on record', async () => {
-    const { chat, records } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'usage', usage: null as never }, { type: 'finish', choice: 0, reason: 'completed', native: null }])));
+    const { chat, records } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, () =>
+        sourceOf([
+          { type: 'usage', usage: null as never },
+          { type: 'finish', choice: 0, reason: 'completed', native: null },
+        ]),
+      ),
+    );
     expect((await errorOf(await chat({}))).message).toBe('The plugin "test/probe" failed in the middle of its answer.');
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
   });
@@ -204,8 +292,17 @@ describe('a source of chunks', () => {
     ['counts that are texts', { type: 'usage', usage: { input: '5', answer: '7' } }],
   ])('that gives no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
     const finish = { type: 'finish', choice: 0, reason: 'completed', native: null } as const;
-    const { chat, records } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' }, odd as never, finish])));
-    for (const stream of [false, true]) expect(await errorOf(await chat({ stream }))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in the middle of its answer.' });
+    const { chat, records } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, () =>
+        sourceOf([{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' }, odd as never, finish]),
+      ),
+    );
+    for (const stream of [false, true]) {
+      expect(await errorOf(await chat({ stream }))).toMatchObject({
+        code: 'plugin_error',
+        message: 'The plugin "test/probe" failed in the middle of its answer.',
+      });
+    }
     expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }, { error: { plugin: 'test/probe' } }]);
   });
 
@@ -214,22 +311,37 @@ describe('a source of chunks', () => {
       hooks.route.tap({ stage: LATE - 1 }, (candidates) => candidates.map((candidate) => ({ ...candidate, answeredBy: 'test/probe' })));
       hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'text-delta', choice: 0, text: 'Hel' }]));
     });
-    expect(await errorOf(await chat({}))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" ended its answer before it was complete.' });
+    expect(await errorOf(await chat({}))).toMatchObject({
+      code: 'plugin_error',
+      message: 'The plugin "test/probe" ended its answer before it was complete.',
+    });
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
   });
 
   it('whose cancel() rejects later ends its own request only', async () => {
-    const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
-      request.user === 'bad'
-        ? { adjustments: [], read: () => Promise.reject(new Error('broken')), cancel: (): never => Promise.reject(new Error('late')) as never }
-        : undefined));
+    const { chat } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, ({ request }) =>
+        request.user === 'bad'
+          ? {
+              adjustments: [],
+              read: () => Promise.reject(new Error('broken')),
+              cancel: (): never => Promise.reject(new Error('late')) as never,
+            }
+          : undefined,
+      ),
+    );
     expect((await chat({ user: 'bad' })).status).toBe(500);
     expect((await chat({})).status).toBe(200);
   });
 
   it('that gives empty pieces without end does not block other requests, and ends with its total time', async () => {
-    const { chat, get } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
-      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), { routing: { models: { thinker: { timeout_ms: { total: 400 } } } } });
+    const { chat, get } = await served(
+      ({ hooks }) =>
+        hooks.open.tap({ stage: EARLY }, ({ request }) =>
+          request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined,
+        ),
+      { routing: { models: { thinker: { timeout_ms: { total: 400 } } } } },
+    );
     const busy = chat({ user: 'bad', model: 'thinker' });
     expect([(await get('/')).status, (await chat({})).status]).toEqual([200, 200]);
     expect((await busy).status).toBe(504);
@@ -245,10 +357,13 @@ describe('the context of a request in a tap', () => {
     principal: { key: string };
     request: { model: string; messages: object[] };
   }
-  const set = (way: (context: Seen) => void) => ({ hooks }: Gateway): void => hooks.route.tap((candidates, context) => {
-    way(context as unknown as Seen);
-    return candidates;
-  });
+  const set =
+    (way: (context: Seen) => void) =>
+    ({ hooks }: Gateway): void =>
+      hooks.route.tap((candidates, context) => {
+        way(context as unknown as Seen);
+        return candidates;
+      });
 
   it.each<[string, (context: Seen) => void]>([
     ['its id', (context) => void (context.id = 'mine')],
@@ -265,10 +380,12 @@ describe('the context of a request in a tap', () => {
   });
 
   it('cannot be set: a candidate, which all requests share', async () => {
-    const { chat } = await served(({ hooks }) => hooks.route.tap({ stage: EARLY }, (candidates) => {
-      (candidates[0] as { provider: unknown }).provider = {};
-      return candidates;
-    }));
+    const { chat } = await served(({ hooks }) =>
+      hooks.route.tap({ stage: EARLY }, (candidates) => {
+        (candidates[0] as { provider: unknown }).provider = {};
+        return candidates;
+      }),
+    );
     expect((await chat({})).status).toBe(500);
   });
 
@@ -276,10 +393,12 @@ describe('the context of a request in a tap', () => {
     ['made longer', (candidates) => candidates.push({ ...candidates[0] })],
     ['emptied', (candidates) => candidates.splice(0)],
   ])('cannot be set: the list of candidates, which all requests share, and which is %s', async (_, change) => {
-    const { chat } = await served(({ hooks }) => hooks.route.tap({ stage: EARLY }, (candidates, { request }) => {
-      if (request.user === 'bad') change(candidates as object[]);
-      return candidates;
-    }));
+    const { chat } = await served(({ hooks }) =>
+      hooks.route.tap({ stage: EARLY }, (candidates, { request }) => {
+        if (request.user === 'bad') change(candidates as object[]);
+        return candidates;
+      }),
+    );
     const bad = await chat({ user: 'bad' });
     expect([bad.status, (await errorOf(bad)).message]).toEqual([500, 'The plugin "test/probe" failed at "route".']);
     expect((await chat({})).status).toBe(200);
@@ -293,7 +412,9 @@ describe('the context of a request in a tap', () => {
     ['a candidate', 'route', ([candidate]) => [{ ...candidate }], ([candidate]) => void (candidate.weight = 7)],
   ])('cannot be set where another plugin has returned it: %s', async (_, hook, returned, change) => {
     const up = await provider();
-    const { chat } = await gatewayOf(oneUpstream(up.url), { plugins: [probe((gateway) => tapAt(gateway, hook, returned), 'test/before'), probe((gateway) => tapAt(gateway, hook, change))] });
+    const { chat } = await gatewayOf(oneUpstream(up.url), {
+      plugins: [probe((gateway) => tapAt(gateway, hook, returned), 'test/before'), probe((gateway) => tapAt(gateway, hook, change))],
+    });
     const response = await chat({});
     expect([response.status, (await errorOf(response)).message]).toEqual([500, `The plugin "test/probe" failed at "${hook}".`]);
   });
@@ -301,18 +422,22 @@ describe('the context of a request in a tap', () => {
   it('cannot be set: the metadata of a principal, which all requests of a caller may share', async () => {
     const up = await provider();
     const team = { key: 'team', models: null, metadata: {} };
-    const { chat } = await gatewayOf(oneUpstream(up.url), { plugins: [
-      probe((gateway) => tapAt(gateway, 'auth', () => team), 'test/before'),
-      probe((gateway) => tapAt(gateway, 'metadata', (metadata) => void (metadata.team = 'mine'))),
-    ] });
+    const { chat } = await gatewayOf(oneUpstream(up.url), {
+      plugins: [
+        probe((gateway) => tapAt(gateway, 'auth', () => team), 'test/before'),
+        probe((gateway) => tapAt(gateway, 'metadata', (metadata) => void (metadata.team = 'mine'))),
+      ],
+    });
     expect([(await chat({})).status, team.metadata]).toEqual([500, {}]);
   });
 
   it('cannot be set: its attempt', async () => {
-    const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
-      (attempt as { number: number }).number = 7;
-      return undefined;
-    }));
+    const { chat } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
+        (attempt as { number: number }).number = 7;
+        return undefined;
+      }),
+    );
     expect((await chat({})).status).toBe(500);
   });
 

@@ -26,6 +26,18 @@ describe('the address of a provider', () => {
 });
 
 describe('a loopback address', () => {
-  it.each(['localhost', 'a.localhost', '127.0.0.1', '127.1.2.3', '::1', '[::1]', '::ffff:127.0.0.1', '[::FFFF:127.0.0.1]'])('is %s', (host) => expect(isLoopback(host)).toBe(true));
-  it.each(['127.evil.com', '127.0.0.1.evil.com', '::ffff:127.evil.com', '[::ffff:127.evil.com]', '::ffff:10.0.0.1', '0.0.0.0', 'localhost.evil.com', ''])('is not %j', (host) => expect(isLoopback(host)).toBe(false));
+  it.each(['localhost', 'a.localhost', '127.0.0.1', '127.1.2.3', '::1', '[::1]', '::ffff:127.0.0.1', '[::FFFF:127.0.0.1]'])(
+    'is %s',
+    (host) => expect(isLoopback(host)).toBe(true),
+  );
+  it.each([
+    '127.evil.com',
+    '127.0.0.1.evil.com',
+    '::ffff:127.evil.com',
+    '[::ffff:127.evil.com]',
+    '::ffff:10.0.0.1',
+    '0.0.0.0',
+    'localhost.evil.com',
+    '',
+  ])('is not %j', (host) => expect(isLoopback(host)).toBe(false));
 });

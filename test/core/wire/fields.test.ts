@@ -4,7 +4,8 @@ import { countOf, fieldsOf, isFields, listOf, textOf, wordsOf } from '../../../c
 const others = [undefined, null, true, 7, -1, Number.NaN, Number.POSITIVE_INFINITY, '', ' ', ' two words\n', [], ['a'], { a: 1 }];
 
 /** The results of the reader for `others`, without those that are empty. */
-const read = (reader: (value: unknown) => unknown, nothing: unknown): unknown[] => others.map(reader).filter((value) => JSON.stringify(value) !== JSON.stringify(nothing));
+const read = (reader: (value: unknown) => unknown, nothing: unknown): unknown[] =>
+  others.map(reader).filter((value) => JSON.stringify(value) !== JSON.stringify(nothing));
 
 test('reads objects, but not lists and null', () => {
   expect(others.filter(isFields)).toEqual([{ a: 1 }]);

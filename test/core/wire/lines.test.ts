@@ -20,11 +20,17 @@ describe('the reader of lines', () => {
   it('skips blank lines', () => expect(read([bytesOf('\n\r\n {}\n\n')])).toEqual([' {}']));
 
   it('returns the same lines for every split, inside a character too', () => {
-    fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).filter((line) => line.trim() !== '' && !line.includes('\n'))), fc.array(fc.nat()), (lines, cuts) => {
-      const bytes = bytesOf(lines.join('\n'));
-      const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-      expect(read(places.slice(1).map((end, at) => bytes.subarray(places[at], end)))).toEqual(lines);
-    }));
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).filter((line) => line.trim() !== '' && !line.includes('\n'))),
+        fc.array(fc.nat()),
+        (lines, cuts) => {
+          const bytes = bytesOf(lines.join('\n'));
+          const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
+          expect(read(places.slice(1).map((end, at) => bytes.subarray(places[at], end)))).toEqual(lines);
+        },
+      ),
+    );
   });
 
   it.each([

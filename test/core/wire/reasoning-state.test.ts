@@ -5,7 +5,13 @@ import { withOwnReasoning } from '../../../core/wire/native.ts';
 
 const target = { provider: { account: 'a#1' }, mapping: { externalId: 'm-1' } } as Target;
 const detail = (more: object): ReasoningDetail => ({ type: 'reasoning.encrypted', data: 'x', ...more });
-const asked = (...details: unknown[]): ChatRequest => ({ messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Yes', reasoning: 'because', reasoning_details: details as ReasoningDetail[] }] }) as unknown as ChatRequest;
+const asked = (...details: unknown[]): ChatRequest =>
+  ({
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Yes', reasoning: 'because', reasoning_details: details as ReasoningDetail[] },
+    ],
+  }) as unknown as ChatRequest;
 
 describe('reasoning state', () => {
   test('is sent to its own account and model in an unchanged request', () => {
@@ -14,7 +20,12 @@ describe('reasoning state', () => {
     expect(withOwnReasoning(request, target).request).toBe(request);
   });
 
-  test.each<[string, unknown]>([['another account', detail({ provider: 'a#2', model: 'm-1' })], ['another model', detail({ provider: 'a#1', model: 'm-2' })], ['an unknown issuer', detail({})], ['null in place of a detail', null]])('of %s is left out and named, and the text stays', (_, foreign) => {
+  test.each<[string, unknown]>([
+    ['another account', detail({ provider: 'a#2', model: 'm-1' })],
+    ['another model', detail({ provider: 'a#1', model: 'm-2' })],
+    ['an unknown issuer', detail({})],
+    ['null in place of a detail', null],
+  ])('of %s is left out and named, and the text stays', (_, foreign) => {
     const own = detail({ provider: 'a#1', model: 'm-1', data: 'own' });
     const { request, adjustments } = withOwnReasoning(asked(foreign, own), target);
     expect(request.messages[1]).toEqual({ role: 'assistant', content: 'Yes', reasoning: 'because', reasoning_details: [own] });

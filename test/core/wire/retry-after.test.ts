@@ -4,7 +4,14 @@ import { retryAfterMs } from '../../../core/wire/retry-after.ts';
 const now = Date.parse('2026-01-01T00:00:00Z');
 const date = new Date(now).toUTCString();
 const inTenSeconds = new Date(now + 10_000).toUTCString();
-const retryInfo = { error: { details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo' }, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }] } };
+const retryInfo = {
+  error: {
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo' },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' },
+    ],
+  },
+};
 
 describe('the retry delay', () => {
   it.each<[string, Record<string, string | string[]>, unknown, number | null]>([
@@ -29,8 +36,23 @@ describe('the retry delay', () => {
     ['reads an OpenAI reset', { 'x-ratelimit-reset-requests': '6m0s' }, undefined, 360_000],
     ['reads a Groq reset', { 'x-ratelimit-reset-tokens': '7.66s' }, undefined, 7660],
     ['reads an RFC 3339 reset', { date, 'anthropic-ratelimit-requests-reset': '2026-01-01T00:00:05Z' }, undefined, 5000],
-    ['waits for the limit that is used up', { 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-tokens': '1ms', 'x-ratelimit-remaining-tokens': '900' }, undefined, 2000],
-    ['takes the first reset where none is used up', { 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '1s' }, undefined, 1000],
+    [
+      'waits for the limit that is used up',
+      {
+        'x-ratelimit-reset-requests': '2s',
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-tokens': '1ms',
+        'x-ratelimit-remaining-tokens': '900',
+      },
+      undefined,
+      2000,
+    ],
+    [
+      'takes the first reset where none is used up',
+      { 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '1s' },
+      undefined,
+      1000,
+    ],
     ['ignores a reset without a unit', { 'x-ratelimit-reset': '1767225600000' }, undefined, null],
     ['survives a body of any shape', {}, '<html>', null],
   ])('%s', (_, headers, body, wanted) => {

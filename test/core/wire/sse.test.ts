@@ -13,7 +13,8 @@ function read(pieces: readonly Uint8Array[], maxEventBytes = 1 << 20): WireEvent
 
 const readText = (text: string): WireEvent[] => read([encoder.encode(text)]);
 
-const everyTear = (bytes: Uint8Array): Uint8Array[][] => Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)]);
+const everyTear = (bytes: Uint8Array): Uint8Array[][] =>
+  Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)]);
 
 describe('reading an event stream', () => {
   it.each<[string, string, WireEvent[]]>([
@@ -25,7 +26,11 @@ describe('reading an event stream', () => {
     ['joins lines of one event', 'data: a\ndata: b\n\n', [{ data: 'a\nb' }]],
     ['keeps the name of an event', 'event: error\ndata: {}\n\n', [{ event: 'error', data: '{}' }]],
     ['gives nothing for comments', ': OPENROUTER PROCESSING\n\n: keep-alive\n\ndata: a\n\n', [{ data: 'a' }]],
-    ['gives nothing for data that is null', 'data: null\n\ndata: a\n\nevent: ping\ndata:null\n\ndata: "null"\n\n', [{ data: 'a' }, { data: '"null"' }]],
+    [
+      'gives nothing for data that is null',
+      'data: null\n\ndata: a\n\nevent: ping\ndata:null\n\ndata: "null"\n\n',
+      [{ data: 'a' }, { data: '"null"' }],
+    ],
     ['keeps an error that is null', 'event: error\ndata: null\n\n', [{ event: 'error', data: 'null' }]],
     ['ignores a byte order mark', '\uFEFFdata: a\n\n', [{ data: 'a' }]],
     ['keeps a byte order mark that is data', '\uFEFFdata: \uFEFFa\n\n', [{ data: '\uFEFFa' }]],
@@ -46,7 +51,10 @@ describe('reading an event stream', () => {
   });
 
   const line = fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => text.replaceAll(/[\r\n\0]/g, ' '));
-  const event = fc.record({ event: fc.option(fc.stringMatching(/^[a-z._]{1,12}$/), { nil: undefined }), lines: fc.array(line, { minLength: 1, maxLength: 3 }) });
+  const event = fc.record({
+    event: fc.option(fc.stringMatching(/^[a-z._]{1,12}$/), { nil: undefined }),
+    lines: fc.array(line, { minLength: 1, maxLength: 3 }),
+  });
   const stream = fc.record({
     events: fc.array(event, { maxLength: 6 }),
     end: fc.constantFrom('\n', '\r\n', '\r'),
@@ -58,12 +66,20 @@ describe('reading an event stream', () => {
   it('reads any events, with any line ends, split anywhere', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(), { maxLength: 40 }), ({ events, end, hasMark, hasComments, isClosed }, cuts) => {
-        const blocks = events.map(({ event: name, lines }) => [...(hasComments ? [': ping'] : []), ...(name === undefined ? [] : [`event: ${name}`]), ...lines.map((text) => `data: ${text}`)].join(end));
+        const blocks = events.map(({ event: name, lines }) =>
+          [
+            ...(hasComments ? [': ping'] : []),
+            ...(name === undefined ? [] : [`event: ${name}`]),
+            ...lines.map((text) => `data: ${text}`),
+          ].join(end),
+        );
         const text = (hasMark ? '\uFEFF' : '') + blocks.join(end + end) + (isClosed && blocks.length > 0 ? end + end : '');
         const bytes = encoder.encode(text);
         const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
         const pieces = places.slice(1).map((at, before) => bytes.subarray(places[before], at));
-        const wanted = events.map(({ event: name, lines }) => (name === undefined ? { data: lines.join('\n') } : { event: name, data: lines.join('\n') }));
+        const wanted = events.map(({ event: name, lines }) =>
+          name === undefined ? { data: lines.join('\n') } : { event: name, data: lines.join('\n') },
+        );
         expect(read(pieces)).toEqual(wanted);
       }),
     );
@@ -88,7 +104,12 @@ describe('the limit of one event', () => {
   });
 
   it('is for one event and not for the stream', () => {
-    expect(read(Array.from({ length: 50 }, () => eventOf('a'.repeat(90))), 100)).toHaveLength(50);
+    expect(
+      read(
+        Array.from({ length: 50 }, () => eventOf('a'.repeat(90))),
+        100,
+      ),
+    ).toHaveLength(50);
   });
 
   it('does not stop the events before, also in the same bytes', () => {

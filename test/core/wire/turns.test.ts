@@ -11,7 +11,9 @@ const part = (text: string) => ({ type: 'text', text });
 
 describe('a conversation', () => {
   it('has the messages before its first turn as instructions', () => {
-    expect(turnsOf([{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: [part('Be kind.'), part('')] }, user()])).toEqual({ system: [part('Be brief.'), part('Be kind.')], turns: [{ role: 'user', results: [], parts: [part('u')] }] });
+    expect(
+      turnsOf([{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: [part('Be kind.'), part('')] }, user()]),
+    ).toEqual({ system: [part('Be brief.'), part('Be kind.')], turns: [{ role: 'user', results: [], parts: [part('u')] }] });
   });
 
   it('of instructions alone has no turn', () => {
@@ -19,7 +21,19 @@ describe('a conversation', () => {
   });
 
   it('joins neighbours of one role, with tool results first and late instructions at their place', () => {
-    expect(turnsOf([user('1'), user('2'), assistant, assistant, user('3'), result('x'), { role: 'system', content: '4' }, result('y'), assistant]).turns).toEqual([
+    expect(
+      turnsOf([
+        user('1'),
+        user('2'),
+        assistant,
+        assistant,
+        user('3'),
+        result('x'),
+        { role: 'system', content: '4' },
+        result('y'),
+        assistant,
+      ]).turns,
+    ).toEqual([
       { role: 'user', results: [], parts: [part('1'), part('2')] },
       { role: 'assistant', messages: [assistant, assistant] },
       { role: 'user', results: [result('x'), result('y')], parts: [part('3'), part('4')] },
@@ -28,7 +42,11 @@ describe('a conversation', () => {
   });
 
   it('puts results after their calls, where other messages are between, and after the last call where several have one id', () => {
-    const calling = (...ids: string[]): Message => ({ role: 'assistant', content: null, tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) });
+    const calling = (...ids: string[]): Message => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+    });
     const [both, again] = [calling('x', 'y'), calling('x')];
     expect(turnsOf([both, result('x'), assistant, user(), result('y'), again, user(), result('x')]).turns).toEqual([
       { role: 'assistant', messages: [both] },
@@ -41,7 +59,11 @@ describe('a conversation', () => {
   });
 
   it('keeps the calls of neighbouring messages in one turn, with all results after them', () => {
-    const calling = (id: string): Message => ({ role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
+    const calling = (id: string): Message => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+    });
     const [one, two] = [calling('x'), calling('y')];
     for (const between of [[], [user()]]) {
       expect(turnsOf([one, two, ...between, result('x'), result('y')]).turns).toEqual([
@@ -63,7 +85,11 @@ describe('a conversation', () => {
     ['results', Array.from({ length: 300_000 }, () => result('x'))],
     ['parts in one message', [user(Array.from({ length: 300_000 }, () => part('u')))]],
   ])('may have any number of %s', (_, messages) => {
-    const cpuMs = cpuMsOf(() => expect(turnsOf(messages).turns.map((turn) => (turn.role === 'user' ? turn.results.length + turn.parts.length : turn.messages.length))).toEqual([300_000]));
+    const cpuMs = cpuMsOf(() =>
+      expect(
+        turnsOf(messages).turns.map((turn) => (turn.role === 'user' ? turn.results.length + turn.parts.length : turn.messages.length)),
+      ).toEqual([300_000]),
+    );
     expect(cpuMs).toBeLessThan(5000);
   });
 });

@@ -26,7 +26,10 @@ async function startWorker(number: number): Promise<Started> {
 }
 
 const own = { plugin: 'test/plugin', topic: 'name' };
-/** How long the test waits for a worker: longer than a worker waits for the others. A worker that the machine does not run is late for the others, so the test asks again. */
+/**
+ * How long the test waits for a worker: longer than a worker waits for the others. A
+ * worker that the machine does not run is late for the others, so the test asks again.
+ */
 const patienceMs = 60_000;
 let workers: Started[] = [];
 const relay = new Relay(() => workers);
@@ -96,11 +99,13 @@ describe('peers', () => {
 
 describe('a channel', () => {
   test('has an answer that came while this process stood still, also after the time limit', async () => {
-    await expect.poll(async () => {
-      const answer = at(1).channel.call('echo', 'here', 500);
-      standStill(1000);
-      return await answer.catch(String);
-    }).toBe('here');
+    await expect
+      .poll(async () => {
+        const answer = at(1).channel.call('echo', 'here', 500);
+        standStill(1000);
+        return await answer.catch(String);
+      })
+      .toBe('here');
   });
 
   test('passes a connection to a worker, and keeps it open here too', async () => {

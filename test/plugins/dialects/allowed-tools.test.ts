@@ -10,22 +10,60 @@ import openaiChat from '../../../plugins/dialects/openai-chat/index.ts';
 import { requestOf, targetOf } from '../../contract/dialect.ts';
 
 const plugins: readonly AnyPlugin[] = [anthropic, bedrock, gemini, openaiChat];
-const dialects: ReadonlyMap<string, Dialect> = new Map(plugins.flatMap(({ dialects: all = [] }) => all.map((dialect) => [dialect.name, dialect])));
+const dialects: ReadonlyMap<string, Dialect> = new Map(
+  plugins.flatMap(({ dialects: all = [] }) => all.map((dialect) => [dialect.name, dialect])),
+);
 
 const tools: readonly Tool[] = ['weather', 'tides', 'mail'].map((name) => ({ type: 'function', function: { name } }));
 const named = (...names: string[]): object[] => names.map((name) => ({ type: 'function', function: { name } }));
-const among = (mode: unknown, listed: unknown, more: Partial<ChatRequest> = {}): Partial<ChatRequest> => ({ tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode, tools: listed } }, ...more });
+const among = (mode: unknown, listed: unknown, more: Partial<ChatRequest> = {}): Partial<ChatRequest> => ({
+  tools,
+  toolChoice: { type: 'allowed_tools', allowed_tools: { mode, tools: listed } },
+  ...more,
+});
 
 describe.each([
-  { name: 'anthropic', model: 'claude-sonnet-4-5', namesIn: (body: any) => body.tools?.map((tool: any) => tool.name), choiceIn: (body: any) => body.tool_choice, auto: { type: 'auto' }, required: { type: 'any' } },
-  { name: 'gemini', model: 'gemini-3-pro-preview', namesIn: (body: any) => body.tools?.[0].functionDeclarations.map((tool: any) => tool.name), choiceIn: (body: any) => body.toolConfig, auto: { functionCallingConfig: { mode: 'AUTO' } }, required: { functionCallingConfig: { mode: 'ANY' } } },
-  { name: 'bedrock', model: 'anthropic.claude-sonnet-4-5-20250929-v1:0', namesIn: (body: any) => body.toolConfig?.tools.map((tool: any) => tool.toolSpec.name), choiceIn: (body: any) => body.toolConfig?.toolChoice, auto: undefined, required: { any: {} } },
-  ...['openai-chat', 'groq', 'vllm'].map((name) => ({ name, model: 'model', namesIn: (body: any) => body.tools?.map((tool: any) => tool.function.name), choiceIn: (body: any) => body.tool_choice, auto: 'auto', required: 'required' })),
+  {
+    name: 'anthropic',
+    model: 'claude-sonnet-4-5',
+    namesIn: (body: any) => body.tools?.map((tool: any) => tool.name),
+    choiceIn: (body: any) => body.tool_choice,
+    auto: { type: 'auto' },
+    required: { type: 'any' },
+  },
+  {
+    name: 'gemini',
+    model: 'gemini-3-pro-preview',
+    namesIn: (body: any) => body.tools?.[0].functionDeclarations.map((tool: any) => tool.name),
+    choiceIn: (body: any) => body.toolConfig,
+    auto: { functionCallingConfig: { mode: 'AUTO' } },
+    required: { functionCallingConfig: { mode: 'ANY' } },
+  },
+  {
+    name: 'bedrock',
+    model: 'anthropic.claude-sonnet-4-5-20250929-v1:0',
+    namesIn: (body: any) => body.toolConfig?.tools.map((tool: any) => tool.toolSpec.name),
+    choiceIn: (body: any) => body.toolConfig?.toolChoice,
+    auto: undefined,
+    required: { any: {} },
+  },
+  ...['openai-chat', 'groq', 'vllm'].map((name) => ({
+    name,
+    model: 'model',
+    namesIn: (body: any) => body.tools?.map((tool: any) => tool.function.name),
+    choiceIn: (body: any) => body.tool_choice,
+    auto: 'auto',
+    required: 'required',
+  })),
 ])('allowed tools at $name', ({ name, model, namesIn, choiceIn, auto, required }) => {
-  const wireOf = (said: Partial<ChatRequest>) => (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, { externalId: model }));
+  const wireOf = (said: Partial<ChatRequest>) =>
+    (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, { externalId: model }));
   const bodyOf = (said: Partial<ChatRequest>): any => JSON.parse(wireOf(said).body);
 
-  it.each([['auto', auto], ['required', required]])('are the only tools that the model gets, with the choice %s', (mode, choice) => {
+  it.each([
+    ['auto', auto],
+    ['required', required],
+  ])('are the only tools that the model gets, with the choice %s', (mode, choice) => {
     const wire = wireOf(among(mode, named('tides', 'weather')));
     const body = JSON.parse(wire.body);
     expect([namesIn(body), choiceIn(body)]).toEqual([['weather', 'tides'], choice]);
@@ -58,7 +96,8 @@ test.each(['openai', 'azure'])('allowed tools go to %s unchanged, so that the pr
 });
 
 test('Z.ai, which takes no choice but auto, gets only the allowed tools', () => {
-  const wireOf = (mode: string) => (dialects.get('zai') as Dialect).encode(requestOf(among(mode, named('tides'))), targetOf('zai', { externalId: 'glm-5' }));
+  const wireOf = (mode: string) =>
+    (dialects.get('zai') as Dialect).encode(requestOf(among(mode, named('tides'))), targetOf('zai', { externalId: 'glm-5' }));
   expect(JSON.parse(wireOf('auto').body)).toMatchObject({ tools: named('tides'), tool_choice: 'auto' });
   expect(wireOf('auto').adjustments).toEqual([]);
   expect(JSON.parse(wireOf('required').body)).toMatchObject({ tools: named('tides'), tool_choice: 'auto' });

@@ -12,7 +12,8 @@ import { targetOf } from '../../contract/dialect.ts';
 const dialects = ([anthropic, gemini, openaiChat, openaiResponses] as readonly AnyPlugin[]).flatMap((plugin) => plugin.dialects ?? []);
 const dialectOf = (name: string): Dialect => dialects.find((one) => one.name === name) as Dialect;
 
-const lastUsage = (chunks: readonly Chunk[]): Usage | undefined => chunks.flatMap((chunk) => (chunk.type === 'usage' ? [chunk.usage] : [])).at(-1);
+const lastUsage = (chunks: readonly Chunk[]): Usage | undefined =>
+  chunks.flatMap((chunk) => (chunk.type === 'usage' ? [chunk.usage] : [])).at(-1);
 
 interface Asked {
   readonly form?: string;
@@ -20,7 +21,8 @@ interface Asked {
   readonly modelId?: string;
 }
 
-const bodyUsage = (name: string, body: object, { form, externalId = 'model-1' }: Asked = {}): Usage | undefined => lastUsage(dialectOf(name).decodeBody(body, { ...targetOf(name, { externalId }), form }));
+const bodyUsage = (name: string, body: object, { form, externalId = 'model-1' }: Asked = {}): Usage | undefined =>
+  lastUsage(dialectOf(name).decodeBody(body, { ...targetOf(name, { externalId }), form }));
 
 function streamUsage(name: string, events: readonly object[], { form, ...names }: Asked = {}): Usage | undefined {
   const decoder = dialectOf(name).decoder({ ...targetOf(name, names), form });
@@ -28,13 +30,26 @@ function streamUsage(name: string, events: readonly object[], { form, ...names }
 }
 
 const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
-const chat = (usage: object, message: object = {}): object => ({ choices: [{ index: 0, message: { content: 'a', ...message }, finish_reason: 'stop' }], usage: { ...counts, ...usage } });
+const chat = (usage: object, message: object = {}): object => ({
+  choices: [{ index: 0, message: { content: 'a', ...message }, finish_reason: 'stop' }],
+  usage: { ...counts, ...usage },
+});
 
 describe('the cost that a vendor charged', () => {
   it.each<[string, string, object, string | undefined]>([
     ['dollars', 'openrouter', { cost: 0.000669, is_byok: false, cost_details: { upstream_inference_cost: null } }, '0.000669'],
-    ['the fee and the bill of the vendor behind, with a key of the own there', 'openrouter', { cost: 0.00003, is_byok: true, cost_details: { upstream_inference_cost: 0.0006 } }, '0.00063'],
-    ['nothing where the bill of the vendor behind is not said', 'openrouter', { cost: 0.00003, is_byok: true, cost_details: {} }, undefined],
+    [
+      'the fee and the bill of the vendor behind, with a key of the own there',
+      'openrouter',
+      { cost: 0.00003, is_byok: true, cost_details: { upstream_inference_cost: 0.0006 } },
+      '0.00063',
+    ],
+    [
+      'nothing where the bill of the vendor behind is not said',
+      'openrouter',
+      { cost: 0.00003, is_byok: true, cost_details: {} },
+      undefined,
+    ],
     ['ticks', 'xai', { cost_in_usd_ticks: 1_641_500 }, '0.00016415'],
     ['an object with a total', 'perplexity', { cost: { input_tokens_cost: 0.00001, request_cost: 0.005, total_cost: 0.00526 } }, '0.00526'],
     ['nothing', 'openai', {}, undefined],
@@ -44,7 +59,16 @@ describe('the cost that a vendor charged', () => {
 
   it('is read from the Responses API too', () => {
     expect(bodyUsage('xai', chat({}))?.charged).toBeUndefined();
-    const body = { status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 4, cost_in_usd_ticks: 20_000_000, server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1 } } };
+    const body = {
+      status: 'completed',
+      output: [],
+      usage: {
+        input_tokens: 3,
+        output_tokens: 4,
+        cost_in_usd_ticks: 20_000_000,
+        server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1 },
+      },
+    };
     expect(bodyUsage('openai-responses', body)).toMatchObject({ charged: '0.002', webSearches: 2 });
   });
 });
@@ -53,24 +77,56 @@ describe('searches', () => {
   it.each<[string, string, object, object, number | null | undefined]>([
     ['are counted', 'openrouter', { server_tool_use: { web_search_requests: 2 } }, {}, 2],
     ['are counted as queries', 'perplexity', { num_search_queries: 18 }, {}, 18],
-    ['are seen in what is cited', 'openai', {}, { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }] }, null],
+    [
+      'are seen in what is cited',
+      'openai',
+      {},
+      { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }] },
+      null,
+    ],
     ['are not seen in files that are cited', 'openai', {}, { annotations: [{ type: 'file_citation' }] }, undefined],
     ['are not spoken of', 'openai', {}, {}, undefined],
-  ])('%s in chat completions of %s', (_, name, usage, message, searches) => expect(bodyUsage(name, chat(usage, message))?.webSearches).toBe(searches));
+  ])('%s in chat completions of %s', (_, name, usage, message, searches) =>
+    expect(bodyUsage(name, chat(usage, message))?.webSearches).toBe(searches),
+  );
 
-  const call = (type?: string): object => ({ type: 'web_search_call', id: `ws_${type}`, status: 'completed', ...(type !== undefined && { action: { type } }) });
+  const call = (type?: string): object => ({
+    type: 'web_search_call',
+    id: `ws_${type}`,
+    status: 'completed',
+    ...(type !== undefined && { action: { type } }),
+  });
   const response = (...output: object[]): object => ({ status: 'completed', output, usage: { input_tokens: 3, output_tokens: 4 } });
 
   it.each<[string, object, Asked, number | undefined]>([
-    ['those that search, and not those that open a page', response(call('search'), call('open_page'), call('find_in_page'), call('search'), call()), {}, 3],
+    [
+      'those that search, and not those that open a page',
+      response(call('search'), call('open_page'), call('find_in_page'), call('search'), call()),
+      {},
+      3,
+    ],
     ['none, to a caller who may have asked for some', response(), { form: 'responses' }, 0],
     ['nothing, to others', response(), {}, undefined],
-  ])('of the Responses API are its calls: %s', (_, body, asked, searches) => expect(bodyUsage('openai-responses', body, asked)?.webSearches).toBe(searches));
+  ])('of the Responses API are its calls: %s', (_, body, asked, searches) =>
+    expect(bodyUsage('openai-responses', body, asked)?.webSearches).toBe(searches),
+  );
 
   const start = { type: 'message_start', message: { id: 'm', usage: { input_tokens: 9, output_tokens: 1 } } };
-  const search = { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', id: 's', name: 'web_search', input: {} } };
-  const run = { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', id: 's', name: 'code_execution', input: {} } };
-  const end = (server_tool_use?: object | null): object => ({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5, server_tool_use } });
+  const search = {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+  };
+  const run = {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'server_tool_use', id: 's', name: 'code_execution', input: {} },
+  };
+  const end = (server_tool_use?: object | null): object => ({
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 5, server_tool_use },
+  });
 
   it.each<[string, readonly object[], Asked, number | null | undefined]>([
     ['are those of the last report', [start, search, end({ web_search_requests: 3 })], {}, 3],
@@ -81,7 +137,9 @@ describe('searches', () => {
     ['are not spoken of to callers of other doors', [start, end()], {}, undefined],
   ])('of the Messages API %s', (_, events, asked, searches) => expect(streamUsage('anthropic', events, asked)?.webSearches).toBe(searches));
 
-  const grounded = (...webSearchQueries: string[]): object => ({ candidates: [{ content: { parts: [{ text: 'a' }] }, groundingMetadata: { webSearchQueries } }] });
+  const grounded = (...webSearchQueries: string[]): object => ({
+    candidates: [{ content: { parts: [{ text: 'a' }] }, groundingMetadata: { webSearchQueries } }],
+  });
   const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 4 };
 
   it.each<[string, string, readonly object[], number | undefined]>([
@@ -89,24 +147,79 @@ describe('searches', () => {
     ['the prompt, of older models', 'gemini-2.5-pro', [{ ...grounded('a', 'b'), usageMetadata }], 1],
     ['also those that come after the counts', 'gemini-3.1-pro', [{ candidates: [], usageMetadata }, grounded('a')], 1],
     ['nothing where it did not search', 'gemini-3.1-pro', [{ candidates: [], usageMetadata }], undefined],
-  ])('of Gemini are %s', (_, externalId, events, searches) => expect(streamUsage('gemini', events, { externalId })?.webSearches).toBe(searches));
+  ])('of Gemini are %s', (_, externalId, events, searches) =>
+    expect(streamUsage('gemini', events, { externalId })?.webSearches).toBe(searches),
+  );
 
-  it.each([['gemini-2.5-flash', 1], ['gemini-3.1-pro', 2]])('of an endpoint at Vertex AI follow its model: %s', (modelId, searches) => {
-    expect(streamUsage('gemini', [{ ...grounded('a', 'b'), usageMetadata }], { externalId: 'endpoints/123', modelId })?.webSearches).toBe(searches);
+  it.each([
+    ['gemini-2.5-flash', 1],
+    ['gemini-3.1-pro', 2],
+  ])('of an endpoint at Vertex AI follow its model: %s', (modelId, searches) => {
+    expect(streamUsage('gemini', [{ ...grounded('a', 'b'), usageMetadata }], { externalId: 'endpoints/123', modelId })?.webSearches).toBe(
+      searches,
+    );
   });
 });
 
 describe('tokens with special prices', () => {
   it.each<[string, Usage | undefined, object | undefined]>([
-    ['chat completions', bodyUsage('openai', chat({ prompt_tokens_details: { audio_tokens: 4, cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 3, image_tokens: 1, accepted_prediction_tokens: 2, rejected_prediction_tokens: 1 } })), { inputAudio: 4, outputAudio: 3, outputImage: 1, acceptedPrediction: 2, rejectedPrediction: 1 }],
+    [
+      'chat completions',
+      bodyUsage(
+        'openai',
+        chat({
+          prompt_tokens_details: { audio_tokens: 4, cached_tokens: 0 },
+          completion_tokens_details: {
+            reasoning_tokens: 0,
+            audio_tokens: 3,
+            image_tokens: 1,
+            accepted_prediction_tokens: 2,
+            rejected_prediction_tokens: 1,
+          },
+        }),
+      ),
+      { inputAudio: 4, outputAudio: 3, outputImage: 1, acceptedPrediction: 2, rejectedPrediction: 1 },
+    ],
     ['chat completions that say none', bodyUsage('openai', chat({})), undefined],
     ['sources', bodyUsage('perplexity', chat({ citation_tokens: 20_000 })), { citations: 20_000 }],
-    ['Gemini', bodyUsage('gemini', { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 30, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 5 }, { modality: 'AUDIO', tokenCount: 25 }], candidatesTokenCount: 9, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 8 }] } }), { inputAudio: 25, outputImage: 8 }],
-    ['what Gemini speaks', bodyUsage('gemini', { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 9, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }, { modality: 'AUDIO', tokenCount: 7 }] } }), { outputAudio: 7 }],
+    [
+      'Gemini',
+      bodyUsage('gemini', {
+        candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }],
+        usageMetadata: {
+          promptTokenCount: 30,
+          promptTokensDetails: [
+            { modality: 'TEXT', tokenCount: 5 },
+            { modality: 'AUDIO', tokenCount: 25 },
+          ],
+          candidatesTokenCount: 9,
+          candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 8 }],
+        },
+      }),
+      { inputAudio: 25, outputImage: 8 },
+    ],
+    [
+      'what Gemini speaks',
+      bodyUsage('gemini', {
+        candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }],
+        usageMetadata: {
+          promptTokenCount: 5,
+          candidatesTokenCount: 9,
+          candidatesTokensDetails: [
+            { modality: 'TEXT', tokenCount: 2 },
+            { modality: 'AUDIO', tokenCount: 7 },
+          ],
+        },
+      }),
+      { outputAudio: 7 },
+    ],
   ])('are kept: %s', (_, usage, details) => expect(usage?.details).toEqual(details));
 
   it('are kept when a later report of the stream leaves them out', () => {
-    const events = [{ choices: [], usage: { ...counts, cost: 0.5, completion_tokens_details: { audio_tokens: 3 } } }, { choices: [], usage: { ...counts, completion_tokens: 6 } }];
+    const events = [
+      { choices: [], usage: { ...counts, cost: 0.5, completion_tokens_details: { audio_tokens: 3 } } },
+      { choices: [], usage: { ...counts, completion_tokens: 6 } },
+    ];
     expect(streamUsage('openai', events)).toMatchObject({ answer: 6, charged: '0.5', details: { outputAudio: 3 } });
   });
 

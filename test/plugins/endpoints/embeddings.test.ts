@@ -13,20 +13,34 @@ const likeOpenAi: Step = (response, asked) => {
   const list = listOf(asked.json['input']);
   // in another order than in the request
   const data = list.map((text, index) => ({ object: 'embedding', index, embedding: vectorOf(text) })).toReversed();
-  return answers({ object: 'list', data, model: 'x', usage: { prompt_tokens: 7 * list.length, total_tokens: 7 * list.length } })(response, asked);
+  return answers({ object: 'list', data, model: 'x', usage: { prompt_tokens: 7 * list.length, total_tokens: 7 * list.length } })(
+    response,
+    asked,
+  );
 };
 /** As OpenAI does it: base64 where it was asked for, else numbers, each on a line of its own. */
 const likeOpenAiAtLength: Step = (response, asked) => {
-  const data = listOf(asked.json['input']).map((_, index) => ({ object: 'embedding', index, embedding: asked.json['encoding_format'] === 'base64' ? Buffer.from(longVector.buffer).toString('base64') : [...longVector] }));
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } }, null, 2));
+  const data = listOf(asked.json['input']).map((_, index) => ({
+    object: 'embedding',
+    index,
+    embedding: asked.json['encoding_format'] === 'base64' ? Buffer.from(longVector.buffer).toString('base64') : [...longVector],
+  }));
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } }, null, 2));
 };
 const longVector = Float32Array.from({ length: 1024 }, (_, at) => Math.sin(at) / 32);
 const likeGemini: Step = (response, asked) => {
   const requests = asked.json['requests'] as { content: { parts: { text: string }[] } }[];
   return answers({ embeddings: requests.map(({ content }) => ({ values: vectorOf(content.parts[0]?.text) })) })(response, asked);
 };
-const likeTitan: Step = (response, asked) => answers({ embedding: vectorOf(asked.json['inputText']), inputTextTokenCount: 3 })(response, asked);
-const likeCohere: Step = (response, asked) => answers({ embeddings: (asked.json['texts'] as string[]).map(vectorOf) }, { headers: { 'x-amzn-bedrock-input-token-count': '11' } })(response, asked);
+const likeTitan: Step = (response, asked) =>
+  answers({ embedding: vectorOf(asked.json['inputText']), inputTextTokenCount: 3 })(response, asked);
+const likeCohere: Step = (response, asked) =>
+  answers({ embeddings: (asked.json['texts'] as string[]).map(vectorOf) }, { headers: { 'x-amzn-bedrock-input-token-count': '11' } })(
+    response,
+    asked,
+  );
 
 interface Scene extends TestGateway {
   readonly up: ScriptedUpstream;
@@ -40,7 +54,16 @@ const kinds: Record<string, { dialect: string; externalId: string; step: Step }>
   cohere: { dialect: 'bedrock', externalId: 'cohere.embed-english-v3', step: likeCohere },
 };
 
-async function scene(kind: string, step: Step = kinds[kind]?.step as Step, { mapping = {}, policy = {}, provider: more = {}, limits = {} }: { mapping?: object; policy?: object; provider?: object; limits?: object } = {}): Promise<Scene> {
+async function scene(
+  kind: string,
+  step: Step = kinds[kind]?.step as Step,
+  {
+    mapping = {},
+    policy = {},
+    provider: more = {},
+    limits = {},
+  }: { mapping?: object; policy?: object; provider?: object; limits?: object } = {},
+): Promise<Scene> {
   const up = await provider(step);
   const { dialect = '', externalId = '' } = kinds[kind] ?? {};
   const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
@@ -48,16 +71,27 @@ async function scene(kind: string, step: Step = kinds[kind]?.step as Step, { map
     server: { limits },
     providers: { up: { dialect, base_url: up.url, api_key: 'k', ...more }, mock: { dialect: 'mock' } },
     models: [
-      { id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId, streaming: false, ...mapping }] },
+      {
+        id: 'vectors',
+        architecture,
+        pricing: { prompt: '0.000001', completion: '0' },
+        providers: [{ providerId: 'up', externalId, streaming: false, ...mapping }],
+      },
       { id: 'mocked', free: true, architecture, providers: [{ providerId: 'mock', streaming: false }] },
       { id: 'chat', free: true, providers: [{ providerId: 'up' }] },
     ],
     routing: { default: { retry: { same_target: 0 }, ...policy } },
   });
-  return { ...gateway, up, embed: (body, headers = {}, signal) => gateway.post({ model: 'vectors', ...body }, { path: '/v1/embeddings', headers, ...(signal && { signal }) }) };
+  return {
+    ...gateway,
+    up,
+    embed: (body, headers = {}, signal) =>
+      gateway.post({ model: 'vectors', ...body }, { path: '/v1/embeddings', headers, ...(signal && { signal }) }),
+  };
 }
 
-const vectorsIn = async (response: Response): Promise<unknown[]> => ((await response.json()) as { data: { embedding: unknown }[] }).data.map(({ embedding }) => embedding);
+const vectorsIn = async (response: Response): Promise<unknown[]> =>
+  ((await response.json()) as { data: { embedding: unknown }[] }).data.map(({ embedding }) => embedding);
 
 describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
   it('gives a vector for each text, in their order', async () => {
@@ -70,7 +104,13 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
   it('has the request, its tokens and its cost on record, and no vectors', async () => {
     const { embed, records } = await scene(kind);
     await embed({ input: ['one', 'two'] });
-    expect(records[0]).toMatchObject({ requestedModel: 'vectors', provider: 'up', outcome: 'answered', stream: false, finishReason: 'completed' });
+    expect(records[0]).toMatchObject({
+      requestedModel: 'vectors',
+      provider: 'up',
+      outcome: 'answered',
+      stream: false,
+      finishReason: 'completed',
+    });
     expect(Number(records[0]?.cost)).toBeCloseTo((records[0]?.usage.promptTokens ?? NaN) * 0.000001, 12);
   });
 });
@@ -78,11 +118,20 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
 describe('POST /v1/embeddings', () => {
   it('sends the fields of the caller, except those that may hold the caller’s own key', async () => {
     const { embed, up } = await scene('openai');
-    const settings = { api_key: 'sk-of-the-caller', api_base: 'http://else.example', base_url: 'http://else.example', extra_headers: { a: 'b' } };
+    const settings = {
+      api_key: 'sk-of-the-caller',
+      api_base: 'http://else.example',
+      base_url: 'http://else.example',
+      extra_headers: { a: 'b' },
+    };
     const { headers } = await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true, ...settings });
     expect(up.asked[0]?.url).toBe('/v1/embeddings');
     expect(up.asked[0]?.json).toEqual({ model: 'text-embedding-3-small', input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true });
-    expect(headers.get('x-adjusted')).toBe(Object.keys(settings).map((field) => `${field}: dropped`).join(', '));
+    expect(headers.get('x-adjusted')).toBe(
+      Object.keys(settings)
+        .map((field) => `${field}: dropped`)
+        .join(', '),
+    );
   });
 
   it('gives base64 of 32-bit floats if the request asks for it', async () => {
@@ -92,7 +141,10 @@ describe('POST /v1/embeddings', () => {
   });
 
   it('takes base64 from a provider that has it: a long list of vectors is too large as numbers', async () => {
-    const { embed, records } = await scene('openai', likeOpenAiAtLength, { provider: { dialect: 'openai' }, limits: { upstream_body: 150_000 } });
+    const { embed, records } = await scene('openai', likeOpenAiAtLength, {
+      provider: { dialect: 'openai' },
+      limits: { upstream_body: 150_000 },
+    });
     const texts = Array.from({ length: 24 }, () => 'x');
     const vectors = (await vectorsIn(await embed({ input: texts, encoding_format: 'base64' }))) as string[];
     expect(vectors).toEqual(texts.map(() => Buffer.from(longVector.buffer).toString('base64')));
@@ -100,7 +152,11 @@ describe('POST /v1/embeddings', () => {
     expect(records.map(({ error }) => error?.code)).toEqual([undefined, 'upstream_response_too_large']);
   });
 
-  it.each<[string, number, number]>([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i texts', async (kind, most, calls) => {
+  it.each<[string, number, number]>([
+    ['gemini', 100, 2],
+    ['cohere', 96, 2],
+    ['titan', 1, 130],
+  ])('splits a long list for %s, which takes %i texts', async (kind, most, calls) => {
     const { embed, up } = await scene(kind);
     const texts = Array.from({ length: 130 }, (_, at) => 'x'.repeat(at + 1));
     expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));
@@ -111,7 +167,12 @@ describe('POST /v1/embeddings', () => {
 
   it('fails as a whole if one of several calls fails', async () => {
     let calls = 0;
-    const { embed } = await scene('gemini', (response, asked) => (calls++ === 1 ? answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }) : likeGemini)(response, asked));
+    const { embed } = await scene('gemini', (response, asked) =>
+      (calls++ === 1 ? answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }) : likeGemini)(
+        response,
+        asked,
+      ),
+    );
     expect((await embed({ input: Array.from({ length: 150 }, () => 'x') })).status).toBe(503);
   });
 
@@ -125,11 +186,24 @@ describe('POST /v1/embeddings', () => {
     const fails = answers({ message: 'overloaded' }, { status: 503 });
 
     it.each<[string, boolean, object]>([
-      ['what the answered ones used, at a provider that stops when the others are left', true, { cost: '0.000003', costIsUpperBound: false }],
-      ['the most that all of them may use, at a provider that goes on with the others', false, { cost: '0.000024', costIsUpperBound: true }],
+      [
+        'what the answered ones used, at a provider that stops when the others are left',
+        true,
+        { cost: '0.000003', costIsUpperBound: false },
+      ],
+      [
+        'the most that all of them may use, at a provider that goes on with the others',
+        false,
+        { cost: '0.000024', costIsUpperBound: true },
+      ],
     ])('%s', async (_, cancellation, cost) => {
       // eight calls run at one time, so the ninth begins after the first answer
-      const step: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : asked.json['inputText'] === 'text 8' ? fails(response, asked) : undefined);
+      const step: Step = (response, asked) =>
+        asked.json['inputText'] === 'text 0'
+          ? likeTitan(response, asked)
+          : asked.json['inputText'] === 'text 8'
+            ? fails(response, asked)
+            : undefined;
       const { embed, up, records } = await scene('titan', step, { mapping: { cancellation } });
       expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
       expect(up.asked).toHaveLength(9);
@@ -143,7 +217,10 @@ describe('POST /v1/embeddings', () => {
     });
   });
 
-  describe.each<[string, object]>([['its client leaves', {}], ['its time is over', { timeout_ms: { first_byte: 1000 } }]])('where %s after some of its calls were answered', (end, policy) => {
+  describe.each<[string, object]>([
+    ['its client leaves', {}],
+    ['its time is over', { timeout_ms: { first_byte: 1000 } }],
+  ])('where %s after some of its calls were answered', (end, policy) => {
     // eight calls run at one time, so the ninth is sent after the first answer
     const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
 
@@ -170,14 +247,34 @@ describe('POST /v1/embeddings', () => {
       while (slow.asked.length < 9) await pause(1);
       await likeTitan(response, asked);
     });
-    const mapping = (providerId: string): object => ({ providerId, externalId: 'amazon.titan-embed-text-v2:0', streaming: false, cancellation: true });
+    const mapping = (providerId: string): object => ({
+      providerId,
+      externalId: 'amazon.titan-embed-text-v2:0',
+      streaming: false,
+      cancellation: true,
+    });
     const { post, records } = await gatewayOf({
-      providers: { slow: { dialect: 'bedrock', base_url: slow.url, api_key: 'k' }, quick: { dialect: 'bedrock', base_url: quick.url, api_key: 'k' } },
-      models: [{ id: 'vectors', architecture: { input_modalities: ['text'], output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', completion: '0' }, providers: [mapping('slow'), mapping('quick')] }],
+      providers: {
+        slow: { dialect: 'bedrock', base_url: slow.url, api_key: 'k' },
+        quick: { dialect: 'bedrock', base_url: quick.url, api_key: 'k' },
+      },
+      models: [
+        {
+          id: 'vectors',
+          architecture: { input_modalities: ['text'], output_modalities: ['embeddings'] },
+          pricing: { prompt: '0.000001', completion: '0' },
+          providers: [mapping('slow'), mapping('quick')],
+        },
+      ],
       routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
     });
-    expect((await post({ model: 'vectors', input: Array.from({ length: 12 }, (_, at) => `text ${at}`) }, { path: '/v1/embeddings' })).status).toBe(200);
-    expect(records[0]?.attempts.map(({ provider: name, outcome, used }) => [name, outcome, used?.usage.promptTokens])).toEqual([['slow', 'outrun', 3], ['quick', 'answered', undefined]]);
+    expect(
+      (await post({ model: 'vectors', input: Array.from({ length: 12 }, (_, at) => `text ${at}`) }, { path: '/v1/embeddings' })).status,
+    ).toBe(200);
+    expect(records[0]?.attempts.map(({ provider: name, outcome, used }) => [name, outcome, used?.usage.promptTokens])).toEqual([
+      ['slow', 'outrun', 3],
+      ['quick', 'answered', undefined],
+    ]);
   });
 
   it('reports an error with status 200 with the provider’s message and the right code', async () => {
@@ -216,13 +313,24 @@ describe('POST /v1/embeddings', () => {
 
   it('is the endpoint for embedding models, and chat completions refuse them', async () => {
     const { chat } = await scene('openai');
-    expect(await errorOf(await chat({ model: 'vectors' }))).toMatchObject({ code: 'model_not_supported', message: expect.stringContaining('POST /v1/embeddings') as string });
+    expect(await errorOf(await chat({ model: 'vectors' }))).toMatchObject({
+      code: 'model_not_supported',
+      message: expect.stringContaining('POST /v1/embeddings') as string,
+    });
   });
 
   it.each<[string, unknown]>([
     ['no list', {}],
     ['fewer vectors than inputs', { data: [{ index: 0, embedding: [1] }] }],
-    ['a vector of words', { data: [{ index: 0, embedding: ['a'] }, { index: 1, embedding: [1] }] }],
+    [
+      'a vector of words',
+      {
+        data: [
+          { index: 0, embedding: ['a'] },
+          { index: 1, embedding: [1] },
+        ],
+      },
+    ],
     ['no JSON', 'oops'],
   ])('treats an answer with %s as broken', async (_, body) => {
     const { embed } = await scene('openai', answers(body));
@@ -231,7 +339,9 @@ describe('POST /v1/embeddings', () => {
 
   it('gives vectors of the mock without a network, the same for the same text', async () => {
     const { embed } = await scene('openai');
-    const [one, again, other] = (await vectorsIn(await embed({ model: 'mocked', input: ['one', 'one', 'other'], dimensions: 5 }))) as number[][];
+    const [one, again, other] = (await vectorsIn(
+      await embed({ model: 'mocked', input: ['one', 'one', 'other'], dimensions: 5 }),
+    )) as number[][];
     expect(one).toEqual(again);
     expect(one).not.toEqual(other);
     expect(Math.hypot(...(one ?? []))).toBeCloseTo(1, 9);
@@ -248,19 +358,33 @@ describe('POST /v1/embeddings', () => {
     const { up } = await scene('openai');
     const gateway = await gatewayOf({
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
-      models: [{ id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId: 'x', streaming: false }] }],
+      models: [
+        {
+          id: 'vectors',
+          architecture: { output_modalities: ['embeddings'] },
+          pricing: { prompt: '0.000001', completion: '0' },
+          providers: [{ providerId: 'up', externalId: 'x', streaming: false }],
+        },
+      ],
       limits: [{ by: 'all', tokens_per_minute: 100 }],
     });
-    const embed = (input: unknown, headers: Record<string, string> = {}): Promise<Response> => gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers });
+    const embed = (input: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+      gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers });
     expect((await embed('a text of some words')).headers.get('x-ratelimit-remaining-tokens')).toBe('95');
     expect((await embed('x'.repeat(500))).status).toBe(429);
-    const explained = (await (await embed('a text of some words', { 'x-dry-run': 'true' })).json()) as { candidates: { estimatedCost: string }[] };
+    const explained = (await (await embed('a text of some words', { 'x-dry-run': 'true' })).json()) as {
+      candidates: { estimatedCost: string }[];
+    };
     expect(Number(explained.candidates[0]?.estimatedCost)).toBeLessThan(0.00001);
   });
 
   it('keeps answers for exact repeats if the cache is asked for', async () => {
     const { embed, up } = await scene('openai');
     const asked = [await embed({ input: 'one' }, { 'x-cache': 'on' }), await embed({ input: 'one' }, { 'x-cache': 'on' })];
-    expect([asked.map(({ headers }) => headers.get('x-cache')), await vectorsIn(asked[1] as Response), up.asked.length]).toEqual([['miss', 'hit'], [vectorOf('one')], 1]);
+    expect([asked.map(({ headers }) => headers.get('x-cache')), await vectorsIn(asked[1] as Response), up.asked.length]).toEqual([
+      ['miss', 'hit'],
+      [vectorOf('one')],
+      1,
+    ]);
   });
 });

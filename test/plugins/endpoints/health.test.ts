@@ -15,7 +15,15 @@ describe('the health record', () => {
   it('has every field', async () => {
     expect(await health()).toEqual({
       status: 200,
-      body: { message: 'OK', version: expect.stringMatching(/^\d+\.\d+\.\d+/), health: { status: 'ok', redis: { connected: false, error: 'not configured' }, database: { connected: false, error: 'not configured' } } },
+      body: {
+        message: 'OK',
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        health: {
+          status: 'ok',
+          redis: { connected: false, error: 'not configured' },
+          database: { connected: false, error: 'not configured' },
+        },
+      },
     });
   });
 
@@ -29,16 +37,27 @@ describe('the health record', () => {
     ['?skip=teapot', 'not configured', 'not configured'],
   ])('with %s has redis %s, database %s, and is ok', async (query, redis, database) => {
     const { status, body } = await health(query);
-    expect([status, body.health]).toEqual([200, { status: 'ok', redis: { connected: false, error: redis }, database: { connected: false, error: database } }]);
+    expect([status, body.health]).toEqual([
+      200,
+      { status: 'ok', redis: { connected: false, error: redis }, database: { connected: false, error: database } },
+    ]);
   });
 
   it('passes `skip` to a check, and shows skipped parts as skipped whatever the check reports', async () => {
-    const { body } = await health('?skip=database', (report, { skip }) => ({ ...report, status: skip.has('database') ? report.status : 'degraded', database: { connected: true } }));
+    const { body } = await health('?skip=database', (report, { skip }) => ({
+      ...report,
+      status: skip.has('database') ? report.status : 'degraded',
+      database: { connected: true },
+    }));
     expect(body.health).toMatchObject({ status: 'ok', database: { connected: false, error: 'skipped' } });
   });
 
   it('is degraded and still 200 when a store is down', async () => {
-    const { status, body } = await health('', (report) => ({ ...report, status: 'degraded', database: { connected: false, error: 'refused' } }));
+    const { status, body } = await health('', (report) => ({
+      ...report,
+      status: 'degraded',
+      database: { connected: false, error: 'refused' },
+    }));
     expect([status, body.health.status, body.health.database]).toEqual([200, 'degraded', { connected: false, error: 'refused' }]);
   });
 
@@ -49,9 +68,15 @@ describe('the health record', () => {
 
 describe('the probes', () => {
   it.each(['/health/live', '/health/ready'])('%s is 200 without a key, in any state of the stores', async (path) => {
-    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'one', key: 'a-key-of-one-caller' }] }), { plugins: [probe(({ hooks }) => hooks.health.tap('test/probe', (report) => ({ ...report, status: 'error' })))] });
+    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'one', key: 'a-key-of-one-caller' }] }), {
+      plugins: [probe(({ hooks }) => hooks.health.tap('test/probe', (report) => ({ ...report, status: 'error' })))],
+    });
     const response = await get(path);
-    expect([response.status, response.headers.get('cache-control'), await response.json()]).toEqual([200, 'no-store', { status: path.slice('/health/'.length) }]);
+    expect([response.status, response.headers.get('cache-control'), await response.json()]).toEqual([
+      200,
+      'no-store',
+      { status: path.slice('/health/'.length) },
+    ]);
     expect((await get('/')).status).toBe(503);
   });
 

@@ -13,7 +13,18 @@ const full = {
   family: 'house',
   architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'o200k' },
   top_provider: { is_moderated: true },
-  pricing: { prompt: '0.00000125', completion: '0.00001', image: '0.001', per_second: { '720p': '0.1' }, request: '0.01', input_cache_read: '0.000000125', input_cache_write: '0.000002', input_cache_write_1h: '0.000003', web_search: '0.01', internal_reasoning: '0.00001' },
+  pricing: {
+    prompt: '0.00000125',
+    completion: '0.00001',
+    image: '0.001',
+    per_second: { '720p': '0.1' },
+    request: '0.01',
+    input_cache_read: '0.000000125',
+    input_cache_write: '0.000002',
+    input_cache_write_1h: '0.000003',
+    web_search: '0.01',
+    internal_reasoning: '0.00001',
+  },
   context_length: 400_000,
   per_request_limits: { prompt_tokens: '1000' },
   supported_parameters: ['temperature'],
@@ -43,15 +54,30 @@ const full = {
   ],
 };
 
-const bare = (id: string, more: object = {}): object => ({ id, pricing: { prompt: '0.1', completion: '0.2' }, providers: [{ providerId: 'unsaid', externalId: id }], ...more });
+const bare = (id: string, more: object = {}): object => ({
+  id,
+  pricing: { prompt: '0.1', completion: '0.2' },
+  providers: [{ providerId: 'unsaid', externalId: id }],
+  ...more,
+});
 
 const dialect = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
 
 const catalogue = async (query = '', more: object = {}) => {
   const { get } = await gatewayOf(
     {
-      providers: { open: { ...dialect, trains_on_data: false }, trains: { ...dialect, trains_on_data: true }, unsaid: dialect, off: { ...dialect, api_key: '${KEY_THAT_IS_NOT_SET}', trains_on_data: false } },
-      models: [full, bare('bare'), bare('deprecated', { deprecated_at: '2025-06-01T00:00:00Z' }), bare('deactivated', { deactivated_at: '2025-06-01T00:00:00Z' })],
+      providers: {
+        open: { ...dialect, trains_on_data: false },
+        trains: { ...dialect, trains_on_data: true },
+        unsaid: dialect,
+        off: { ...dialect, api_key: '${KEY_THAT_IS_NOT_SET}', trains_on_data: false },
+      },
+      models: [
+        full,
+        bare('bare'),
+        bare('deprecated', { deprecated_at: '2025-06-01T00:00:00Z' }),
+        bare('deactivated', { deactivated_at: '2025-06-01T00:00:00Z' }),
+      ],
       ...more,
     },
     { clock: () => now },
@@ -99,7 +125,9 @@ describe('the model record', () => {
 
   it('has every price as text', async () => {
     const { body } = await catalogue();
-    for (const { pricing } of body.data) for (const [name, price] of Object.entries(pricing as object)) if (name !== 'per_second') expect(price).toEqual(expect.any(String));
+    for (const { pricing } of body.data) {
+      for (const [name, price] of Object.entries(pricing as object)) if (name !== 'per_second') expect(price).toEqual(expect.any(String));
+    }
   });
 
   it('shows no fields that only routing needs', async () => {
@@ -178,7 +206,9 @@ describe('the list', () => {
 
   it('with no_training has no mapping that trains, or whose training is unknown', async () => {
     const { body } = await catalogue('?no_training=true');
-    expect(body.data.flatMap(({ providers }) => (providers as { providerId: string }[]).map(({ providerId }) => providerId))).toEqual(['open']);
+    expect(body.data.flatMap(({ providers }) => (providers as { providerId: string }[]).map(({ providerId }) => providerId))).toEqual([
+      'open',
+    ]);
   });
 });
 
@@ -186,11 +216,34 @@ describe('a model that cannot be used now', () => {
   const priced = { pricing: { prompt: '0.1', completion: '0.2' } };
   const house = {
     models: [
-      { id: 'on', ...priced, context_length: 100, providers: [{ providerId: 'open', externalId: 'on-1', vision: true }, { providerId: 'off', externalId: 'on-2' }] },
-      { id: 'dark', ...priced, context_length: 900, created: 5, architecture: { input_modalities: ['text', 'audio'] }, providers: [{ providerId: 'off', externalId: 'dark-1' }] },
+      {
+        id: 'on',
+        ...priced,
+        context_length: 100,
+        providers: [
+          { providerId: 'open', externalId: 'on-1', vision: true },
+          { providerId: 'off', externalId: 'on-2' },
+        ],
+      },
+      {
+        id: 'dark',
+        ...priced,
+        context_length: 900,
+        created: 5,
+        architecture: { input_modalities: ['text', 'audio'] },
+        providers: [{ providerId: 'off', externalId: 'dark-1' }],
+      },
       { id: 'greedy', ...priced, providers: [{ providerId: 'trains', externalId: 'greedy-1' }] },
     ],
-    routing: { models: { auto: { candidates: ['on', 'dark'], strategy: 'ordered' }, mixed: { candidates: ['on', 'greedy'] }, ruled: { candidates: ['on'], rules: [{ when: { stream: true }, candidates: ['greedy'] }] }, nowhere: { candidates: ['dark'] }, on: { strategy: 'cheapest' } } },
+    routing: {
+      models: {
+        auto: { candidates: ['on', 'dark'], strategy: 'ordered' },
+        mixed: { candidates: ['on', 'greedy'] },
+        ruled: { candidates: ['on'], rules: [{ when: { stream: true }, candidates: ['greedy'] }] },
+        nowhere: { candidates: ['dark'] },
+        on: { strategy: 'cheapest' },
+      },
+    },
   };
 
   it.each<[string, string[]]>([
@@ -204,7 +257,8 @@ describe('a model that cannot be used now', () => {
   });
 
   it('a provider that cannot be used is left out of its model', async () => {
-    const providers = async (query: string): Promise<string[]> => (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
+    const providers = async (query: string): Promise<string[]> =>
+      (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
     expect([await providers(''), await providers('?include_unavailable=true')]).toEqual([['on-1'], ['on-1', 'on-2']]);
   });
 
@@ -212,7 +266,15 @@ describe('a model that cannot be used now', () => {
     const { get, body } = await catalogue('?include_unavailable=true', house);
     const auto = body.data.find(({ id }) => id === 'auto');
     expect(auto).toMatchObject({
-      id: 'auto', name: 'auto', aliases: [], object: 'model', description: expect.stringContaining('on, dark'), created: 5, context_length: 900, pricing: {}, free: false,
+      id: 'auto',
+      name: 'auto',
+      aliases: [],
+      object: 'model',
+      description: expect.stringContaining('on, dark'),
+      created: 5,
+      context_length: 900,
+      pricing: {},
+      free: false,
       architecture: { input_modalities: ['text', 'audio'], output_modalities: ['text'], tokenizer: 'other' },
       providers: [{ externalId: 'on-1', pricing: priced.pricing }, { externalId: 'on-2' }, { externalId: 'dark-1' }],
     });
@@ -221,7 +283,10 @@ describe('a model that cannot be used now', () => {
   });
 
   it('is still found by its id', async () => {
-    expect(await (await (await catalogue('', house)).get('/v1/models/dark')).json()).toMatchObject({ id: 'dark', providers: [{ externalId: 'dark-1' }] });
+    expect(await (await (await catalogue('', house)).get('/v1/models/dark')).json()).toMatchObject({
+      id: 'dark',
+      providers: [{ externalId: 'dark-1' }],
+    });
   });
 });
 
@@ -234,7 +299,10 @@ describe('one model', () => {
   it('that is misspelt is 404, with a suggestion', async () => {
     const { get } = await catalogue();
     const response = await get('/v1/models/ful');
-    expect([response.status, await errorOf(response)]).toMatchObject([404, { code: 'model_not_found', param: 'model', message: expect.stringContaining('Did you mean "full"') }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      404,
+      { code: 'model_not_found', param: 'model', message: expect.stringContaining('Did you mean "full"') },
+    ]);
   });
 
   it('may be asked for by HEAD', async () => {
@@ -255,7 +323,18 @@ describe('GET /v1/models with anthropic-version', () => {
     const { body } = await asked();
     expect(body).toMatchObject({ has_more: false, first_id: 'full', last_id: 'deprecated' });
     const unknown = { capabilities: null, line: null };
-    expect(body['data'][0]).toEqual({ type: 'model', id: 'full', display_name: 'Full', created_at: '2025-08-07T00:00:00.000Z', lifecycle: 'active', deprecated_at: null, retires_at: null, max_input_tokens: 400_000, max_tokens: null, ...unknown });
+    expect(body['data'][0]).toEqual({
+      type: 'model',
+      id: 'full',
+      display_name: 'Full',
+      created_at: '2025-08-07T00:00:00.000Z',
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
+      max_input_tokens: 400_000,
+      max_tokens: null,
+      ...unknown,
+    });
   });
 
   it('has null for a context that the config does not give', async () => {
@@ -263,8 +342,15 @@ describe('GET /v1/models with anthropic-version', () => {
   });
 
   it('says which models are deprecated, and which are gone', async () => {
-    const { get } = await catalogue('', { models: [bare('old', { deprecated_at: '2025-06-01', deactivated_at: '2027-01-01T00:00:00Z' }), bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' })] });
-    const body = (await (await get('/v1/models?include_deactivated=true', { 'anthropic-version': '2023-06-01' })).json()) as { data: object[] };
+    const { get } = await catalogue('', {
+      models: [
+        bare('old', { deprecated_at: '2025-06-01', deactivated_at: '2027-01-01T00:00:00Z' }),
+        bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' }),
+      ],
+    });
+    const body = (await (await get('/v1/models?include_deactivated=true', { 'anthropic-version': '2023-06-01' })).json()) as {
+      data: object[];
+    };
     expect(body.data).toMatchObject([
       { id: 'old', lifecycle: 'deprecated', deprecated_at: '2025-06-01T00:00:00.000Z', retires_at: '2027-01-01T00:00:00.000Z' },
       { id: 'gone', lifecycle: 'retired', deprecated_at: null, retires_at: '2025-06-01T00:00:00.000Z' },
@@ -278,8 +364,13 @@ describe('GET /v1/models with anthropic-version', () => {
     ['?lifecycle=deprecated', ['old']],
     ['?lifecycle[]=active&limit=1', ['new']],
   ])('gives the models of the stages in %s', async (query, ids) => {
-    const { get } = await catalogue('', { models: [bare('new'), bare('old', { deprecated_at: '2025-06-01' }), bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' })] });
-    const body = (await (await get(`/v1/models${query}`, { 'anthropic-version': '2023-06-01' })).json()) as { data: { id: string }[]; has_more: boolean };
+    const { get } = await catalogue('', {
+      models: [bare('new'), bare('old', { deprecated_at: '2025-06-01' }), bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' })],
+    });
+    const body = (await (await get(`/v1/models${query}`, { 'anthropic-version': '2023-06-01' })).json()) as {
+      data: { id: string }[];
+      has_more: boolean;
+    };
     expect([body.data.map(({ id }) => id), body.has_more]).toEqual([ids, false]);
   });
 
@@ -294,12 +385,27 @@ describe('GET /v1/models with anthropic-version', () => {
     ['?no_training=true', ['full'], false],
   ])('gives the page %s', async (query, ids, more) => {
     const { body } = await asked(query);
-    expect([body['data'].map((model: any) => model.id), body['has_more'], body['first_id'], body['last_id']]).toEqual([ids, more, ids[0] ?? null, ids.at(-1) ?? null]);
+    expect([body['data'].map((model: any) => model.id), body['has_more'], body['first_id'], body['last_id']]).toEqual([
+      ids,
+      more,
+      ids[0] ?? null,
+      ids.at(-1) ?? null,
+    ]);
   });
 
-  it.each([['?limit=0', 400], ['?limit=1001', 400], ['?limit=x', 400], ['?after_id=none', 400], ['?before_id=none', 400], ['?lifecycle[]=new', 400]])('refuses %s in its form', async (query, status) => {
+  it.each([
+    ['?limit=0', 400],
+    ['?limit=1001', 400],
+    ['?limit=x', 400],
+    ['?after_id=none', 400],
+    ['?before_id=none', 400],
+    ['?lifecycle[]=new', 400],
+  ])('refuses %s in its form', async (query, status) => {
     const reply = await asked(query);
-    expect([reply.status, reply.body]).toEqual([status, { type: 'error', error: { type: 'invalid_request_error', message: expect.any(String) }, request_id: reply.id }]);
+    expect([reply.status, reply.body]).toEqual([
+      status,
+      { type: 'error', error: { type: 'invalid_request_error', message: expect.any(String) }, request_id: reply.id },
+    ]);
   });
 
   it('gives one model, also by an alias, and 404 for an unknown one', async () => {

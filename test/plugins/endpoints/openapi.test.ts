@@ -27,9 +27,18 @@ let routes: readonly Route[];
 let document: any;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 
-const vectors = { object: 'list', model: 'v', data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
+const vectors = {
+  object: 'list',
+  model: 'v',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }],
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+};
 const speaks: Step = (response, asked) => {
-  const step = asked.url.endsWith('/embeddings') ? answers(vectors) : asked.json['stream'] === true ? streams(said('Hel', 'lo.')) : answers(completion('Hello.', { annotations: [] }));
+  const step = asked.url.endsWith('/embeddings')
+    ? answers(vectors)
+    : asked.json['stream'] === true
+      ? streams(said('Hel', 'lo.'))
+      : answers(completion('Hello.', { annotations: [] }));
   return step(response, asked);
 };
 
@@ -37,8 +46,17 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
   up = await startUpstream(speaks);
   const { providers, models, ...more } = oneUpstream(up.url) as { providers: object; models: object[] };
-  const mock = { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002', tiers: [{ above: 100_000, prompt: '0.000002' }] }, providers: [{ providerId: 'mock', externalId: 'mock', streaming: true, tools: true, reasoning: true }] };
-  const embedding = { id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', peak: { hours: ['01:00-04:00'], prompt: '0.000002' } }, providers: [{ providerId: 'up', externalId: 'v' }] };
+  const mock = {
+    id: 'mock',
+    pricing: { prompt: '0.000001', completion: '0.000002', tiers: [{ above: 100_000, prompt: '0.000002' }] },
+    providers: [{ providerId: 'mock', externalId: 'mock', streaming: true, tools: true, reasoning: true }],
+  };
+  const embedding = {
+    id: 'vectors',
+    architecture: { output_modalities: ['embeddings'] },
+    pricing: { prompt: '0.000001', peak: { hours: ['01:00-04:00'], prompt: '0.000002' } },
+    providers: [{ providerId: 'up', externalId: 'v' }],
+  };
   gateway = await testGateway({
     config: {
       ...more,
@@ -75,16 +93,34 @@ const json = { 'content-type': 'application/json' };
 /** The ids of objects that the setup has made. */
 const made = { response: '', deleted: '', request: '', keys: 0 };
 
-/** Valid requests, by operation without /v1. A GET without parameters needs no entry; any other operation without an entry fails the test. */
+/**
+ * Valid requests, by operation without /v1. A GET without parameters needs no entry; any other operation without an entry fails the test.
+ */
 const asked: Readonly<Record<string, () => Case[]>> = {
-  'POST /chat/completions': () => [post(chat), post({ ...chat, stream: true }), post({ ...chat, stream: true, stream_options: { include_usage: true } }), post({ ...mocked, tools: [tool] }), post({ ...mocked, reasoning_effort: 'low', stream: true })],
-  'POST /{host}/deployments/{model}/chat/completions': () => [at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages }))],
+  'POST /chat/completions': () => [
+    post(chat),
+    post({ ...chat, stream: true }),
+    post({ ...chat, stream: true, stream_options: { include_usage: true } }),
+    post({ ...mocked, tools: [tool] }),
+    post({ ...mocked, reasoning_effort: 'low', stream: true }),
+  ],
+  'POST /{host}/deployments/{model}/chat/completions': () => [
+    at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages })),
+  ],
   'POST /{host}/deployments/{model}/completions': () => [at('/openai/deployments/plain/completions', post({ prompt: 'hi' }))],
   'POST /{host}/deployments/{model}/embeddings': () => [at('/openai/deployments/vectors/embeddings', post({ input: 'hi' }))],
   'POST /completions': () => [post({ model: 'plain', prompt: 'hi' }), post({ model: 'plain', prompt: ['hi'], stream: true })],
-  'POST /messages': () => [post(messages), post({ ...messages, stream: true }), post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })],
+  'POST /messages': () => [
+    post(messages),
+    post({ ...messages, stream: true }),
+    post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }),
+  ],
   'POST /messages/count_tokens': () => [post(messages)],
-  'POST /responses': () => [post(input), post({ ...input, stream: true }), post({ ...input, model: 'mock', reasoning: { effort: 'low', summary: 'auto' } })],
+  'POST /responses': () => [
+    post(input),
+    post({ ...input, stream: true }),
+    post({ ...input, model: 'mock', reasoning: { effort: 'low', summary: 'auto' } }),
+  ],
   'POST /responses/compact': () => [post(input)],
   'POST /responses/input_tokens': () => [post(input)],
   'GET /responses/{id}': () => [at(`/responses/${made.response}`)],
@@ -96,13 +132,27 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   'GET /api/logs': () => [at('/api/logs?limit=20'), at('/api/logs?model=plain&sort=cost')],
   'GET /api/logs/export': () => [at('/api/logs/export'), at('/api/logs/export?format=csv')],
   'GET /api/logs/{id}': () => [at(`/api/logs/${made.request}`)],
-  'GET /api/stats': () => [at('/api/stats'), at('/api/stats?by=model'), at('/api/stats?by=attempt.target'), at('/api/stats?by=model&format=csv')],
+  'GET /api/stats': () => [
+    at('/api/stats'),
+    at('/api/stats?by=model'),
+    at('/api/stats?by=attempt.target'),
+    at('/api/stats?by=model&format=csv'),
+  ],
   'GET /api/series': () => [at('/api/series?since=1h'), at('/api/series?by=attempt.provider'), at('/api/series?format=csv')],
   'GET /api/limits': () => [at('/api/limits'), at('/api/limits?by=key')],
   'POST /api/targets/wake': () => [at('/api/targets/wake?name=up/plain-1')],
   'POST /api/session': () => [post({ key: adminKey }, { headers: json })],
   'DELETE /api/session': () => [at('/api/session', { headers: json })],
-  'POST /api/keys': () => [post({ name: `new-${made.keys++}` }), post({ name: `new-${made.keys++}`, models: ['plain'], metadata: { team: 'search' }, limits: { requests_per_minute: 60, budget: { dollars: '5', per: 'day' } }, expires: '2099-01-31' })],
+  'POST /api/keys': () => [
+    post({ name: `new-${made.keys++}` }),
+    post({
+      name: `new-${made.keys++}`,
+      models: ['plain'],
+      metadata: { team: 'search' },
+      limits: { requests_per_minute: 60, budget: { dollars: '5', per: 'day' } },
+      expires: '2099-01-31',
+    }),
+  ],
   'PATCH /api/keys/{id}': () => [at('/api/keys/kept', post({ disabled: true, models: null }))],
   'POST /api/keys/{id}/rotate': () => [at('/api/keys/kept/rotate', post({ overlap: '1h' }))],
   'DELETE /api/keys/{id}': () => [at('/api/keys/ended')],
@@ -133,7 +183,14 @@ interface Operation {
 }
 
 const operations = (): Operation[] =>
-  Object.entries<object>(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, spec]): Operation => ({ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase() as Operation['method'], path, spec })));
+  Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, spec]): Operation => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase() as Operation['method'],
+      path,
+      spec,
+    })),
+  );
 
 const tableName = ({ method, path }: Operation): string => `${method} ${path.replace(/^\/v1\//, '/')}`;
 
@@ -144,12 +201,17 @@ const casesOf = (operation: Operation): Case[] => {
 
 const send = async ({ method, path }: Operation, one: Case, who: string | null): Promise<Response> => {
   const own = (one.path ?? path).replace(/^(?=\/)/, path.startsWith('/v1/') ? '/v1' : '');
-  return await gateway.ask(one.path === undefined ? path : own, { method, headers: { ...(who !== null && as(who)), ...(one.body !== undefined && json), ...one.headers }, ...(one.body !== undefined && { body: JSON.stringify(one.body) }) });
+  return await gateway.ask(one.path === undefined ? path : own, {
+    method,
+    headers: { ...(who !== null && as(who)), ...(one.body !== undefined && json), ...one.headers },
+    ...(one.body !== undefined && { body: JSON.stringify(one.body) }),
+  });
 };
 
 const keyFor = ({ spec }: Operation): string => (JSON.stringify(spec.security).includes('adminKey') ? adminKey : key);
 
-const pointer = (...steps: string[]): string => `doc#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+const pointer = (...steps: string[]): string =>
+  `doc#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
 
 /** The faults of an answer, as lines. */
 async function faultsOf({ method, path, spec }: Operation, response: Response): Promise<string[]> {
@@ -161,7 +223,13 @@ async function faultsOf({ method, path, spec }: Operation, response: Response): 
   const place = ['paths', path, method.toLowerCase(), 'responses', status, 'content', media];
   const check = (value: unknown, last: string): string[] => {
     const validate = ajv.getSchema(pointer(...place, last));
-    return validate === undefined ? ['no schema'] : validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message, params }) => `${status} ${instancePath} ${message} ${JSON.stringify(params)}`);
+    return validate === undefined
+      ? ['no schema']
+      : validate(value)
+        ? []
+        : (validate.errors ?? []).map(
+            ({ instancePath, message, params }) => `${status} ${instancePath} ${message} ${JSON.stringify(params)}`,
+          );
   };
   if (found['x-itemSchema'] !== undefined) return (await eventsOf(response)).flatMap((one) => check(one, 'x-itemSchema'));
   if (found.schema === undefined) return (await response.text()) === '' ? ['an empty answer'] : [];
@@ -191,19 +259,35 @@ describe('the OpenAPI document', () => {
 
   test('has every endpoint of the gateway and no other, each described', () => {
     const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}')}`);
-    expect(operations().map(({ name }) => name).toSorted()).toEqual(served.toSorted());
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(served.toSorted());
     expect(routes.filter(({ about }) => about === null).map(({ path }) => path)).toEqual([]);
     const ids = operations().map(({ spec }) => spec.operationId);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(operations().filter((operation) => casesOf(operation).length === 0).map(({ name }) => name)).toEqual([]);
+    expect(
+      operations()
+        .filter((operation) => casesOf(operation).length === 0)
+        .map(({ name }) => name),
+    ).toEqual([]);
     expect(Object.keys(asked).filter((name) => !operations().some((operation) => tableName(operation) === name))).toEqual([]);
   });
 
   test('has an endpoint of a third-party plugin, with the description that it gives', () => {
     const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', about: null };
     const motto = { summary: 'The motto', answer: { 'application/json': { type: 'object', properties: { motto: { type: 'string' } } } } };
-    const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], { errorCodes: new Set(['desk_closed']), server: { isGuarded: true, adminKey: null, adminOpen: true } }) as any;
-    expect(paths['/desk/{id}'].get).toMatchObject({ operationId: 'getDeskId', tags: ['acme/desk'], parameters: [{ name: 'id', in: 'path', required: true }], security: [{ adminKey: [] }, { session: [] }, {}] });
+    const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], {
+      errorCodes: new Set(['desk_closed']),
+      server: { isGuarded: true, adminKey: null, adminOpen: true },
+    }) as any;
+    expect(paths['/desk/{id}'].get).toMatchObject({
+      operationId: 'getDeskId',
+      tags: ['acme/desk'],
+      parameters: [{ name: 'id', in: 'path', required: true }],
+      security: [{ adminKey: [] }, { session: [] }, {}],
+    });
     expect(paths['/motto'].get.responses['200'].content['application/json'].schema.properties).toHaveProperty('motto');
     expect(Object.keys(components.schemas)).toEqual(['ErrorReply']);
     expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
@@ -213,12 +297,17 @@ describe('the OpenAPI document', () => {
     ['no keys', {}, { caller: false, admin: false }],
     ['an admin key alone', { server: { admin_key: adminKey } }, { caller: false, admin: true }],
     ['keys', { keys: [{ name: 'caller', key }], server: { admin_key: adminKey } }, { caller: true, admin: true }],
-    ['keys, open to admins of this machine', { keys: [{ name: 'caller', key }], server: { admin_open: true } }, { caller: true, admin: false }],
+    [
+      'keys, open to admins of this machine',
+      { keys: [{ name: 'caller', key }], server: { admin_open: true } },
+      { caller: true, admin: false },
+    ],
   ])('of a gateway with %s says which endpoints need a key, as they do', async (_, config, needed) => {
     const one = await testGateway({ config: { ...oneUpstream(up.url), ...config } });
     try {
       const { paths } = (await (await one.get('/openapi.json')).json()) as any;
-      const isNeeded = ({ security }: any): boolean => security.length > 0 && !security.some((way: object) => Object.keys(way).length === 0);
+      const isNeeded = ({ security }: any): boolean =>
+        security.length > 0 && !security.some((way: object) => Object.keys(way).length === 0);
       expect({ caller: isNeeded(paths['/v1/chat/completions'].post), admin: isNeeded(paths['/api/logs'].get) }).toEqual(needed);
       const statuses = [await one.post(chat), await one.get('/api/logs')].map(({ status }) => status);
       expect({ caller: statuses[0] === 401, admin: statuses[1] === 401 }).toEqual(needed);
@@ -229,7 +318,8 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes the real answers', async () => {
-    const response = async (): Promise<string> => ((await (await gateway.post(input, { path: '/v1/responses', headers: as(key) })).json()) as { id: string }).id;
+    const response = async (): Promise<string> =>
+      ((await (await gateway.post(input, { path: '/v1/responses', headers: as(key) })).json()) as { id: string }).id;
     made.request = (await gateway.post(chat, { headers: { ...as(key), 'x-gateway-team': 'search' } })).headers.get('x-request-id') ?? '';
     for (const name of ['kept', 'ended']) await gateway.post({ name }, { path: '/api/keys', headers: as(adminKey) });
     const faults: string[] = [];
@@ -260,14 +350,28 @@ describe('the OpenAPI document', () => {
 
   test('has the parameters of a request that the gateway checks, and the required ones', async () => {
     const faults: string[] = [];
-    for (const operation of operations().filter(({ spec, path }) => spec.requestBody !== undefined && !path.startsWith('/v1/') && !path.startsWith('/{'))) {
+    for (const operation of operations().filter(
+      ({ spec, path }) => spec.requestBody !== undefined && !path.startsWith('/v1/') && !path.startsWith('/{'),
+    )) {
       const place = ['paths', operation.path, operation.method.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema'];
       const validate = ajv.getSchema(pointer(...place));
       const good = casesOf(operation)[0]?.body as Record<string, unknown>;
-      for (const one of casesOf(operation)) if (validate?.(one.body) !== true) faults.push(`${operation.name} refuses ${JSON.stringify(one.body)}: ${ajv.errorsText(validate?.errors)}`);
-      const { properties, required = [] } = document.components.schemas[operation.spec.requestBody.content['application/json'].schema.$ref.split('/').at(-1)] as { properties: Record<string, object>; required?: string[] };
-      const wrong = (name: string): object[] => [12.5, 'x', true, { a: 1 }, [[{}]], -1].filter((value) => validate?.({ ...good, [name]: value }) === false).map((value) => ({ ...good, [name]: value }));
-      const bad = [...required.map((name) => Object.fromEntries(Object.entries(good).filter(([field]) => field !== name))), ...Object.keys(properties).flatMap((name) => wrong(name).slice(0, 2))];
+      for (const one of casesOf(operation)) {
+        if (validate?.(one.body) !== true) {
+          faults.push(`${operation.name} refuses ${JSON.stringify(one.body)}: ${ajv.errorsText(validate?.errors)}`);
+        }
+      }
+      const { properties, required = [] } = document.components.schemas[
+        operation.spec.requestBody.content['application/json'].schema.$ref.split('/').at(-1)
+      ] as { properties: Record<string, object>; required?: string[] };
+      const wrong = (name: string): object[] =>
+        [12.5, 'x', true, { a: 1 }, [[{}]], -1]
+          .filter((value) => validate?.({ ...good, [name]: value }) === false)
+          .map((value) => ({ ...good, [name]: value }));
+      const bad = [
+        ...required.map((name) => Object.fromEntries(Object.entries(good).filter(([field]) => field !== name))),
+        ...Object.keys(properties).flatMap((name) => wrong(name).slice(0, 2)),
+      ];
       for (const body of bad) {
         const reply = await send(operation, { ...casesOf(operation)[0], body, headers: json }, keyFor(operation));
         if (reply.status < 400) faults.push(`${operation.name} takes ${JSON.stringify(body)}`);

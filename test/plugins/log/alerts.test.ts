@@ -51,10 +51,29 @@ interface More {
 }
 
 /** A plugin that refuses the config after all others have been applied. */
-const refusing = probe(({ hooks }) => hooks.boot.tap(() => { throw new Error('no'); }), 'test/refusing');
+const refusing = probe(
+  ({ hooks }) =>
+    hooks.boot.tap(() => {
+      throw new Error('no');
+    }),
+  'test/refusing',
+);
 
-async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/secret-path`, states = new States(), config = {}, plugins = [] }: More = {}): Promise<TestGateway> {
-  const gateway = await testGateway({ config: { ...oneUpstream(upstream.url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } } }), alerts: { webhook, rules }, plugins: [...quietPlugins], ...config }, clock: () => now, states, plugins });
+async function gatewayWith(
+  rules: readonly object[],
+  { webhook = `${hook.url}/secret-path`, states = new States(), config = {}, plugins = [] }: More = {},
+): Promise<TestGateway> {
+  const gateway = await testGateway({
+    config: {
+      ...oneUpstream(upstream.url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } } }),
+      alerts: { webhook, rules },
+      plugins: [...quietPlugins],
+      ...config,
+    },
+    clock: () => now,
+    states,
+    plugins,
+  });
   open.push(gateway);
   return gateway;
 }
@@ -86,7 +105,19 @@ describe('errors', () => {
     await send(gateway, 2, bad);
     await looked(1);
     expect(messages()).toEqual(['Alert: errors above 20 %. 40 % of 5 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
-    expect(await openAlerts(gateway)).toEqual({ data: [{ name: 'errors above 20 %', watches: 'errors', of: '', facts: '40 % of 5 requests failed in 5 min', since: '2026-11-22T12:00:00.000Z' }], rules: 1, webhook: { isSet: true, fault: null } });
+    expect(await openAlerts(gateway)).toEqual({
+      data: [
+        {
+          name: 'errors above 20 %',
+          watches: 'errors',
+          of: '',
+          facts: '40 % of 5 requests failed in 5 min',
+          since: '2026-11-22T12:00:00.000Z',
+        },
+      ],
+      rules: 1,
+      webhook: { isSet: true, fault: null },
+    });
     now += minute;
     await send(gateway, 1, bad);
     await expect.poll(async () => (await openAlerts(gateway)).data[0]?.facts).toBe('50 % of 6 requests failed in 5 min');
@@ -102,7 +133,13 @@ describe('errors', () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     const leave = async (leaving: AbortController): Promise<void> => {
       const before = gateway.records.length;
-      await gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal }).then((reply) => reply.body?.getReader().read()).then(() => leaving.abort(), () => {});
+      await gateway
+        .post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal })
+        .then((reply) => reply.body?.getReader().read())
+        .then(
+          () => leaving.abort(),
+          () => {},
+        );
       await expect.poll(() => gateway.records.slice(before)).toMatchObject([{ outcome: 'gone' }]);
     };
     upstream.script(streams([event({ content: 'half an ' })], { end: 'hang' }));
@@ -142,18 +179,33 @@ describe('errors', () => {
 
   test('mention no chat user by a value that a caller made up, and hide no address in it', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
-    await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com' });
+    await send(gateway, 2, bad, {
+      'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com',
+    });
     await looked(1, gateway);
     expect(messages()[0]).not.toMatch(/@\w|\]\(|:\/\/|www\./);
-    expect(messages()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com)');
-    expect((await openAlerts(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com');
+    expect(messages()[0]?.replaceAll('\u200b', '')).toContain(
+      '(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com)',
+    );
+    expect((await openAlerts(gateway)).data[0]?.of).toBe(
+      'meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com',
+    );
   });
 });
 
 describe('a provider', () => {
   const two = (): object => ({
     providers: { up: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'k' }, rescue: { dialect: 'mock' } },
-    models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', externalId: 'plain', streaming: true }, { providerId: 'rescue', externalId: 'plain', streaming: true }] }],
+    models: [
+      {
+        id: 'plain',
+        free: true,
+        providers: [
+          { providerId: 'up', externalId: 'plain', streaming: true },
+          { providerId: 'rescue', externalId: 'plain', streaming: true },
+        ],
+      },
+    ],
     plugins: quietPlugins.filter((name) => name !== 'route/health'),
   });
 
@@ -177,7 +229,10 @@ describe('a provider', () => {
     const former = await gatewayWith([{ provider_down: true }], { config: two(), states });
     await send(former, 3, bad);
     await looked(1, former);
-    const rescue = { providers: { rescue: { dialect: 'mock' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'rescue', externalId: 'plain', streaming: true }] }] };
+    const rescue = {
+      providers: { rescue: { dialect: 'mock' } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'rescue', externalId: 'plain', streaming: true }] }],
+    };
     const next = await gatewayWith([{ provider_down: true }], { config: { ...two(), ...rescue }, states });
     await nothingTold(next, 1);
     expect((await openAlerts(next)).data).toEqual([]);
@@ -191,18 +246,40 @@ describe('a provider', () => {
 });
 
 test('slow requests and expensive requests are reported', async () => {
-  const config = { models: [{ id: 'plain', pricing: { prompt: '0.1', completion: '0.1' }, providers: [{ providerId: 'up', externalId: 'plain', streaming: true }] }] };
-  const gateway = await gatewayWith([{ latency_p95_ms: 40, min_requests: 1 }, { cost_dollars: '1.40', window_minutes: 60 }, { cost_dollars: '1.50', window_minutes: 60 }], { config });
+  const config = {
+    models: [
+      {
+        id: 'plain',
+        pricing: { prompt: '0.1', completion: '0.1' },
+        providers: [{ providerId: 'up', externalId: 'plain', streaming: true }],
+      },
+    ],
+  };
+  const gateway = await gatewayWith(
+    [
+      { latency_p95_ms: 40, min_requests: 1 },
+      { cost_dollars: '1.40', window_minutes: 60 },
+      { cost_dollars: '1.50', window_minutes: 60 },
+    ],
+    { config },
+  );
   await send(gateway, 1, async (response, asked) => {
     await pause(60);
     await good(response, asked);
   });
   await looked(2, gateway);
-  expect(messages().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
+  expect(messages().toSorted()).toEqual([
+    'Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.',
+    'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.',
+  ]);
 });
 
 test('a cost that is exactly the limit is not reported, and a rule that is written twice counts once', async () => {
-  const costing = (id: string, dollars: string): object => ({ id, pricing: { prompt: '0', completion: '0', request: dollars }, providers: [{ providerId: 'up', externalId: id, streaming: true }] });
+  const costing = (id: string, dollars: string): object => ({
+    id,
+    pricing: { prompt: '0', completion: '0', request: dollars },
+    providers: [{ providerId: 'up', externalId: id, streaming: true }],
+  });
   const rule = { cost_dollars: '0.3' };
   const gateway = await gatewayWith([rule, rule], { config: { models: [costing('plain', '0.1'), costing('dear', '0.2')] } });
   for (const model of ['plain', 'dear']) await (await gateway.chat({ model })).text();
@@ -321,7 +398,10 @@ describe('the webhook', () => {
       await looked(1, gateway);
       expect([targets, hook.asked[0]?.url, hook.asked[0]?.headers.host]).toEqual([['hooks.example:80'], '/services/T1', 'hooks.example']);
       expect(await postJson('http://me:p%40ss@[2001:db8::1]/x', {}, AbortSignal.timeout(4000))).toBe(200);
-      expect([targets[1], hook.asked[1]?.headers]).toMatchObject(['[2001:db8::1]:80', { host: '[2001:db8::1]', authorization: `Basic ${btoa('me:p@ss')}` }]);
+      expect([targets[1], hook.asked[1]?.headers]).toMatchObject([
+        '[2001:db8::1]:80',
+        { host: '[2001:db8::1]', authorization: `Basic ${btoa('me:p@ss')}` },
+      ]);
     } finally {
       if (before === undefined) delete process.env['HTTP_PROXY'];
       else process.env['HTTP_PROXY'] = before;
@@ -339,9 +419,21 @@ test('without rules there are no alerts', async () => {
 
 test('the parent of the workers adds up the counts of all workers', async () => {
   const states = new States().forGateway();
-  const rule: AlertRule = { name: 'errors', watches: 'errors', above: 20, slowMs: null, windowMs: 5 * minute, least: 4, by: 'all', match: null };
+  const rule: AlertRule = {
+    name: 'errors',
+    watches: 'errors',
+    above: 20,
+    slowMs: null,
+    windowMs: 5 * minute,
+    least: 4,
+    by: 'all',
+    match: null,
+  };
   const config = { alerts: { webhook: null, rules: [rule] }, providers: new Map() } as unknown as Config;
-  const side = alerts.atParent?.({ config, state: states.of('log/alerts'), logger: createLogger(() => {}), ask: () => Promise.resolve([]) }, undefined);
+  const side = alerts.atParent?.(
+    { config, state: states.of('log/alerts'), logger: createLogger(() => {}), ask: () => Promise.resolve([]) },
+    undefined,
+  );
   for (const worker of [1, 2]) side?.answer([[JSON.stringify(rule), '', 2, 1, 0]], worker);
   expect(side?.answer(null, 1)).toMatchObject({ data: [{ facts: '50 % of 4 requests failed in 5 min' }], rules: 1 });
   states.release();
@@ -349,12 +441,26 @@ test('the parent of the workers adds up the counts of all workers', async () => 
 
 test('counts that a parent did not receive, because it read no messages, are sent again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-alerts-'));
-  const handle = "async () => { for (let at = 0; at < 1100; at++) peers.broadcast('nothing', 'x'.repeat(10_000)); return { status: 200, body: 'told' }; }";
-  writeFileSync(join(folder, 'flood.mjs'), `export default { name: 'test/flood', summary: 'fills the way to the parent', apply: ({ routes, peers }) => routes.add({ method: 'GET', path: '/flood', auth: 'none', handle: ${handle} }) };`);
+  const handle =
+    "async () => { for (let at = 0; at < 1100; at++) peers.broadcast('nothing', 'x'.repeat(10_000)); return { status: 200, body: 'told' }; }";
+  writeFileSync(
+    join(folder, 'flood.mjs'),
+    `export default { name: 'test/flood', summary: 'fills the way to the parent', apply: ({ routes, peers }) => routes.add({ method: 'GET', path: '/flood', auth: 'none', handle: ${handle} }) };`,
+  );
   const { plugins, ...more } = ofWorkers();
-  const gateway = await start({ ...more, plugins: [...(plugins as string[]), 'log/alerts', './flood.mjs'], routing: { default: { retry: { same_target: 0 } } }, alerts: { rules: [{ errors_percent: 0, min_requests: 1 }] } }, {}, { folder });
+  const gateway = await start(
+    {
+      ...more,
+      plugins: [...(plugins as string[]), 'log/alerts', './flood.mjs'],
+      routing: { default: { retry: { same_target: 0 } } },
+      alerts: { rules: [{ errors_percent: 0, min_requests: 1 }] },
+    },
+    {},
+    { folder },
+  );
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const of = (path: string, body?: object): ReturnType<typeof ask> => ask(`${gateway.url}${path}`, { agent, headers: admin, ...(body && { body }) });
+  const of = (path: string, body?: object): ReturnType<typeof ask> =>
+    ask(`${gateway.url}${path}`, { agent, headers: admin, ...(body && { body }) });
   try {
     await of('/health/live');
     gateway.child.kill('SIGSTOP');

@@ -34,11 +34,24 @@ describe('the line of a request', () => {
   });
 
   it('has the error', async () => {
-    expect(stripVTControlCharacters(textLine(await recordOf({ model: 'nothing' })))).toMatch(/  404  nothing  \d+ ms  refused: model_not_found  /);
+    expect(stripVTControlCharacters(textLine(await recordOf({ model: 'nothing' })))).toMatch(
+      /  404  nothing  \d+ ms  refused: model_not_found  /,
+    );
   });
 
   it('has the same facts as JSON', async () => {
-    expect(JSON.parse(jsonLine(await recordOf({})))).toMatchObject({ level: 'info', msg: 'request', requestedModel: 'plain', model: 'plain', provider: 'up', status: 200, outcome: 'answered', cost: '0.00002', attempts: 1, error: null });
+    expect(JSON.parse(jsonLine(await recordOf({})))).toMatchObject({
+      level: 'info',
+      msg: 'request',
+      requestedModel: 'plain',
+      model: 'plain',
+      provider: 'up',
+      status: 200,
+      outcome: 'answered',
+      cost: '0.00002',
+      attempts: 1,
+      error: null,
+    });
   });
 
   it('has no word of the conversation and no key', async () => {
@@ -57,9 +70,19 @@ describe('the line of a request', () => {
 test('lines that no process reads do not fill the memory: later lines are left out, until stdout is read again', async () => {
   const key = 'sk-caller-0123456789';
   const long = 'x'.repeat(500_000);
-  const gateway = await start({ keys: [{ name: 'wordy', key, metadata: { long } }], plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', 'log/console'], providers: { mock: { dialect: 'mock' } } });
+  const gateway = await start({
+    keys: [{ name: 'wordy', key, metadata: { long } }],
+    plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', 'log/console'],
+    providers: { mock: { dialect: 'mock' } },
+  });
   const ask = async (model: string): Promise<void> => {
-    await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }) })).text();
+    await (
+      await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+      })
+    ).text();
   };
   const { output, child } = gateway;
   child.stdout?.pause();

@@ -1,4 +1,7 @@
-/** log/cost: the cost of answers that the gateway did not read to their end. Some providers stop generating then, others go on; over sockets. */
+/**
+ * log/cost: the cost of answers that the gateway did not read to their
+ * end. Some providers stop generating then, others go on; over sockets.
+ */
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -27,7 +30,14 @@ async function scene(steps: readonly Step[], { model = {}, mapping = {}, policy 
   const urls = await Promise.all(steps.map(async (step) => (await provider(step)).url));
   return await gatewayOf({
     providers: Object.fromEntries(names.map((name, at) => [name, { dialect: 'openai-chat', base_url: urls[at], api_key: 'k' }])),
-    models: [{ id: 'plain', pricing, providers: names.map((providerId, at) => ({ providerId, ...mapping, ...(prices[at] !== undefined && { pricing: prices[at] }) })), ...model }],
+    models: [
+      {
+        id: 'plain',
+        pricing,
+        providers: names.map((providerId, at) => ({ providerId, ...mapping, ...(prices[at] !== undefined && { pricing: prices[at] }) })),
+        ...model,
+      },
+    ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 }, ...policy } },
   });
 }
@@ -60,9 +70,19 @@ describe('the cost of an answer whose client has left', () => {
     ['0 for a model that is free', { max_tokens: 100 }, { free: true }, '0'],
     ['0 for a model that is free, also where nothing limits the answer', {}, { free: true }, '0'],
     ['0 where each price is 0, also where nothing limits the answer', {}, { pricing: { prompt: '0', completion: '0' } }, '0'],
-    ['unknown where nothing limits it and a price is not 0', {}, { pricing: { prompt: '0', completion: '0', internal_reasoning: '1' } }, null],
+    [
+      'unknown where nothing limits it and a price is not 0',
+      {},
+      { pricing: { prompt: '0', completion: '0', internal_reasoning: '1' } },
+      null,
+    ],
     ['thinking where that is dearer', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3' } }, '310'],
-    ['the dearer of the two in its tier', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3', tiers: [{ above: 5, prompt: '1', completion: '9' }] } }, '910'],
+    [
+      'the dearer of the two in its tier',
+      { max_tokens: 100 },
+      { pricing: { ...pricing, internal_reasoning: '3', tiers: [{ above: 5, prompt: '1', completion: '9' }] } },
+      '910',
+    ],
     ['unknown where it may have searched', { max_tokens: 100, web_search_options: {} }, { pricing: { ...pricing, web_search: '1' } }, null],
   ])('is an upper bound, where the provider goes on: %s', async (_, more, model, cost) => {
     const record = await left(await scene([begun], { model }), more);
@@ -70,7 +90,10 @@ describe('the cost of an answer whose client has left', () => {
   });
 
   it('is bounded by the model alone where a budget for thinking is added to the limit', async () => {
-    const record = await left(await scene([begun], { model: { max_output_tokens: 50 }, mapping: { reasoning: { max_tokens: true, auto_effort: null } } }), { max_tokens: 10 });
+    const record = await left(
+      await scene([begun], { model: { max_output_tokens: 50 }, mapping: { reasoning: { max_tokens: true, auto_effort: null } } }),
+      { max_tokens: 10 },
+    );
     expect(record).toMatchObject({ cost: '110', costIsUpperBound: true });
   });
 
@@ -83,12 +106,22 @@ describe('the cost of an answer whose client has left', () => {
 
   it('is an upper bound where some of several answers are missing', async () => {
     const one = streams([counted + event({ content: 'one' }) + event({}, 'stop')], { end: 'hang' });
-    expect(await left(await scene([one]), { max_tokens: 100, n: 2 })).toMatchObject({ outcome: 'gone', costIsUpperBound: true, cost: '410' });
+    expect(await left(await scene([one]), { max_tokens: 100, n: 2 })).toMatchObject({
+      outcome: 'gone',
+      costIsUpperBound: true,
+      cost: '410',
+    });
   });
 
   it('is the sum of both where two providers were asked at once, each at its own price', async () => {
     const asked = Promise.withResolvers<void>();
-    const gateway = await scene([hangs, () => asked.resolve()], { policy: { hedge_ms: 20 }, prices: [{ prompt: '1', completion: '1' }, { prompt: '100', completion: '100' }] });
+    const gateway = await scene([hangs, () => asked.resolve()], {
+      policy: { hedge_ms: 20 },
+      prices: [
+        { prompt: '1', completion: '1' },
+        { prompt: '100', completion: '100' },
+      ],
+    });
     const record = await left(gateway, { max_tokens: 10 }, asked.promise);
     // the prompt and ten tokens, at 1 and at 100
     expect([Number(record.cost) % 101, record.provider]).toEqual([0, 'up1']);
@@ -107,7 +140,10 @@ describe('the cost of a record', () => {
   const torn = streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 });
   const refused = answers({ error: { message: 'no' } }, { status: 500 });
 
-  it.each([['first', [torn, refused]], ['last', [refused, torn]]])('is that of the attempt with usage, which came %s, where none answered', async (_, steps) => {
+  it.each([
+    ['first', [torn, refused]],
+    ['last', [refused, torn]],
+  ])('is that of the attempt with usage, which came %s, where none answered', async (_, steps) => {
     const { chat, records } = await scene(steps);
     expect((await chat({})).status).toBe(502);
     expect(Number(records[0]?.cost)).toBeGreaterThan(5);
@@ -142,19 +178,45 @@ describe('the cost of a record', () => {
     expect(Number(records[0]?.cost)).toBeLessThan(50);
   });
 
-  it.each([['in two pieces', begun], ['in one piece', begunAtOnce]])('is an upper bound where a plugin breaks an answer that came %s', async (_, step) => {
-    const plugin = definePlugin({ name: 'test/breaks', summary: 'breaks answers', schema: {}, apply: ({ hooks }) => hooks.chunk.tap((chunk) => { if (chunk.type === 'text-delta') throw new Error('no'); return chunk; }) });
+  it.each([
+    ['in two pieces', begun],
+    ['in one piece', begunAtOnce],
+  ])('is an upper bound where a plugin breaks an answer that came %s', async (_, step) => {
+    const plugin = definePlugin({
+      name: 'test/breaks',
+      summary: 'breaks answers',
+      schema: {},
+      apply: ({ hooks }) =>
+        hooks.chunk.tap((chunk) => {
+          if (chunk.type === 'text-delta') throw new Error('no');
+          return chunk;
+        }),
+    });
     const up = await provider(step);
-    const { chat, records } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] }, { plugins: [plugin] });
+    const { chat, records } = await gatewayOf(
+      {
+        providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+        models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }],
+      },
+      { plugins: [plugin] },
+    );
     await (await chat({ stream: true, max_tokens: 100 })).text();
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: '210', error: { code: 'plugin_error' } });
   });
 
-  it.each([['is no JSON', '{oops}', 'upstream_invalid_response'], ['is too large', 'x'.repeat(1_100_000), 'upstream_event_too_large']])('has an upper bound for an answer of which an event %s: the gateway stops reading, and the provider goes on', async (_, data, code) => {
-    const { chat, records } = await scene([streams([counted, event({ content: 'four words of it' }), `data: ${data}\n\n`], { end: 'hang', everyMs: 5 })]);
-    await readEvents(await chat({ stream: true, max_tokens: 100 }));
-    expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210', error: { code } });
-  });
+  it.each([
+    ['is no JSON', '{oops}', 'upstream_invalid_response'],
+    ['is too large', 'x'.repeat(1_100_000), 'upstream_event_too_large'],
+  ])(
+    'has an upper bound for an answer of which an event %s: the gateway stops reading, and the provider goes on',
+    async (_, data, code) => {
+      const { chat, records } = await scene([
+        streams([counted, event({ content: 'four words of it' }), `data: ${data}\n\n`], { end: 'hang', everyMs: 5 }),
+      ]);
+      await readEvents(await chat({ stream: true, max_tokens: 100 }));
+      expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210', error: { code } });
+    },
+  );
 
   it('excludes an answer that is not JSON from its beginning, such as the page of a proxy', async () => {
     const { chat, records } = await scene([answers('<html>', { headers: { 'content-type': 'text/html' } }), whole]);

@@ -5,14 +5,34 @@ import { answers, completion } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const whole = { ...completion('a'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
-const response = { id: 'r', object: 'response', status: 'completed', output: [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'a', annotations: [] }] }], usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
-const message = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn', usage: { input_tokens: 10, output_tokens: 5 } };
+const response = {
+  id: 'r',
+  object: 'response',
+  status: 'completed',
+  output: [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'a', annotations: [] }] }],
+  usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+};
+const message = {
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'a' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 10, output_tokens: 5 },
+};
 const bodies: Readonly<Record<string, object>> = { 'openai-chat': whole, 'openai-responses': response, anthropic: message };
 const pricing = { prompt: '1', completion: '2' };
 
-async function asked(dialect: string, { sends = {}, says = {}, model = { pricing }, more = {} }: { sends?: object; says?: object; model?: object; more?: object }): Promise<{ readonly status: number; readonly record: RequestRecord | undefined }> {
+async function asked(
+  dialect: string,
+  { sends = {}, says = {}, model = { pricing }, more = {} }: { sends?: object; says?: object; model?: object; more?: object },
+): Promise<{ readonly status: number; readonly record: RequestRecord | undefined }> {
   const up = await provider(answers({ ...bodies[dialect], ...says }));
-  const { chat, records } = await gatewayOf({ providers: { up: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', ...model, providers: [{ providerId: 'up' }] }], ...more });
+  const { chat, records } = await gatewayOf({
+    providers: { up: { dialect, base_url: up.url, api_key: 'k' } },
+    models: [{ id: 'plain', ...model, providers: [{ providerId: 'up' }] }],
+    ...more,
+  });
   const reply = await chat({ max_tokens: 5, ...sends });
   await reply.text();
   return { status: reply.status, record: records[0] };
@@ -20,11 +40,46 @@ async function asked(dialect: string, { sends = {}, says = {}, model = { pricing
 
 describe('the cost of a service tier', () => {
   it.each<[string, string, object, object, string | null, boolean]>([
-    ['is two and a half times the usual one at most, where priority was asked for', 'openai-chat', { service_tier: 'priority' }, {}, '50', true],
-    ['is two and a half times the usual one at most, where the provider served with priority by itself', 'openai-chat', {}, { service_tier: 'priority' }, '50', true],
-    ['is the usual one, where the provider did not serve with priority', 'openai-chat', { service_tier: 'priority' }, { service_tier: 'default' }, '20', false],
-    ['is two and a half times the usual one at most, where the Responses API served with priority', 'openai-responses', { service_tier: 'auto' }, { service_tier: 'priority' }, '50', true],
-    ['is the usual one, where the Responses API did not serve with priority', 'openai-responses', { service_tier: 'priority' }, { service_tier: 'default' }, '20', false],
+    [
+      'is two and a half times the usual one at most, where priority was asked for',
+      'openai-chat',
+      { service_tier: 'priority' },
+      {},
+      '50',
+      true,
+    ],
+    [
+      'is two and a half times the usual one at most, where the provider served with priority by itself',
+      'openai-chat',
+      {},
+      { service_tier: 'priority' },
+      '50',
+      true,
+    ],
+    [
+      'is the usual one, where the provider did not serve with priority',
+      'openai-chat',
+      { service_tier: 'priority' },
+      { service_tier: 'default' },
+      '20',
+      false,
+    ],
+    [
+      'is two and a half times the usual one at most, where the Responses API served with priority',
+      'openai-responses',
+      { service_tier: 'auto' },
+      { service_tier: 'priority' },
+      '50',
+      true,
+    ],
+    [
+      'is the usual one, where the Responses API did not serve with priority',
+      'openai-responses',
+      { service_tier: 'priority' },
+      { service_tier: 'default' },
+      '20',
+      false,
+    ],
     ['is the usual one, where the provider does not get the field', 'anthropic', { service_tier: 'priority' }, {}, '20', false],
     ['is an upper bound for flex', 'openai-chat', { service_tier: 'flex' }, { service_tier: 'flex' }, '20', true],
     ['is the usual one for auto', 'openai-chat', { service_tier: 'auto' }, {}, '20', false],

@@ -17,15 +17,38 @@ const dollars = (used: Usage, pricing: Pricing): string | null => {
 };
 
 const simple: Pricing = { prompt: '0.001', completion: '0.01' };
-const every: Pricing = { prompt: '1', completion: '10', input_cache_read: '100', input_cache_write: '1000', input_cache_write_1h: '10000', internal_reasoning: '100000', request: '1000000' };
+const every: Pricing = {
+  prompt: '1',
+  completion: '10',
+  input_cache_read: '100',
+  input_cache_write: '1000',
+  input_cache_write_1h: '10000',
+  internal_reasoning: '100000',
+  request: '1000000',
+};
 
 describe('the cost', () => {
   it.each<[string, Partial<Usage>, Pricing, string | null]>([
     ['is prompt and completion', { input: 3, answer: 2 }, simple, '0.023'],
-    ['has each class at its own price', { input: 1, cacheRead: 1, cacheWrite: 2, cacheWrite1h: 1, answer: 1, reasoning: 1 }, every, '1111111'],
-    ['takes cached tokens for prompt tokens where they have no price', { input: 1, cacheRead: 1, cacheWrite: 1, answer: 0 }, simple, '0.003'],
+    [
+      'has each class at its own price',
+      { input: 1, cacheRead: 1, cacheWrite: 2, cacheWrite1h: 1, answer: 1, reasoning: 1 },
+      every,
+      '1111111',
+    ],
+    [
+      'takes cached tokens for prompt tokens where they have no price',
+      { input: 1, cacheRead: 1, cacheWrite: 1, answer: 0 },
+      simple,
+      '0.003',
+    ],
     ['takes reasoning for completion where it has no price', { input: 0, answer: 1, reasoning: 2 }, simple, '0.03'],
-    ['takes the hour for the usual write where it has no price', { input: 0, cacheWrite: 2, cacheWrite1h: 2, answer: 0 }, { ...simple, input_cache_write: '1' }, '2'],
+    [
+      'takes the hour for the usual write where it has no price',
+      { input: 0, cacheWrite: 2, cacheWrite1h: 2, answer: 0 },
+      { ...simple, input_cache_write: '1' },
+      '2',
+    ],
     ['adds the price of a request', { input: 1, answer: 0 }, { ...simple, request: '5' }, '5.001'],
     ['is zero for a model whose prices are zero', { input: 5, answer: 5 }, { prompt: '0', completion: '0' }, '0'],
     ['is not known without prices', { input: 5, answer: 5 }, {}, null],
@@ -35,37 +58,92 @@ describe('the cost', () => {
     ['is not known where the provider did not count the answer', { input: 5 }, simple, null],
     ['is not known where nothing was counted', {}, simple, null],
     ['never counts more written for the hour than was written', { input: 0, cacheWrite: 1, cacheWrite1h: 5, answer: 0 }, every, '1010000'],
-    ['does not lose the last digit', { input: 123_456_789, answer: 1 }, { prompt: '0.000000000001', completion: '0.000000000001' }, '0.00012345679'],
+    [
+      'does not lose the last digit',
+      { input: 123_456_789, answer: 1 },
+      { prompt: '0.000000000001', completion: '0.000000000001' },
+      '0.00012345679',
+    ],
   ])('%s', (_, used, pricing, wanted) => expect(dollars(usage(used), pricing)).toBe(wanted));
 
   it('prices each token once, like an oracle in whole numbers', () => {
     const tokens = fc.nat(10_000_000);
     const price = fc.bigInt(0n, 10n ** 9n);
-    const prices = fc.record({ prompt: price, completion: price, input_cache_read: price, input_cache_write: price, input_cache_write_1h: price, internal_reasoning: price, request: price });
+    const prices = fc.record({
+      prompt: price,
+      completion: price,
+      input_cache_read: price,
+      input_cache_write: price,
+      input_cache_write_1h: price,
+      internal_reasoning: price,
+      request: price,
+    });
     fc.assert(
-      fc.property(fc.record({ input: tokens, cacheRead: tokens, cacheWrite: tokens, hourShare: fc.double({ min: 0, max: 1, noNaN: true }), answer: tokens, reasoning: tokens }), prices, ({ hourShare, ...counts }, pico) => {
-        const cacheWrite1h = Math.floor(counts.cacheWrite * hourShare);
-        const pricing = Object.fromEntries(Object.entries(pico).map(([name, value]) => [name, formatDollars(value)])) as Pricing;
-        const oracle =
-          BigInt(counts.input) * pico.prompt +
-          BigInt(counts.cacheRead) * pico.input_cache_read +
-          BigInt(counts.cacheWrite - cacheWrite1h) * pico.input_cache_write +
-          BigInt(cacheWrite1h) * pico.input_cache_write_1h +
-          BigInt(counts.answer) * pico.completion +
-          BigInt(counts.reasoning) * pico.internal_reasoning +
-          pico.request;
-        expect(costOf({ ...counts, cacheWrite1h }, pricing)).toBe(oracle);
-      }),
+      fc.property(
+        fc.record({
+          input: tokens,
+          cacheRead: tokens,
+          cacheWrite: tokens,
+          hourShare: fc.double({ min: 0, max: 1, noNaN: true }),
+          answer: tokens,
+          reasoning: tokens,
+        }),
+        prices,
+        ({ hourShare, ...counts }, pico) => {
+          const cacheWrite1h = Math.floor(counts.cacheWrite * hourShare);
+          const pricing = Object.fromEntries(Object.entries(pico).map(([name, value]) => [name, formatDollars(value)])) as Pricing;
+          const oracle =
+            BigInt(counts.input) * pico.prompt +
+            BigInt(counts.cacheRead) * pico.input_cache_read +
+            BigInt(counts.cacheWrite - cacheWrite1h) * pico.input_cache_write +
+            BigInt(cacheWrite1h) * pico.input_cache_write_1h +
+            BigInt(counts.answer) * pico.completion +
+            BigInt(counts.reasoning) * pico.internal_reasoning +
+            pico.request;
+          expect(costOf({ ...counts, cacheWrite1h }, pricing)).toBe(oracle);
+        },
+      ),
     );
   });
 
   it('of a single class is its tokens at its price', () => {
-    const classes = [['input', 'prompt'], ['cacheRead', 'input_cache_read'], ['cacheWrite', 'input_cache_write'], ['answer', 'completion'], ['reasoning', 'internal_reasoning']] as const;
-    for (const [used, priced] of classes) expect(costOf(usage({ input: 0, answer: 0, [used]: 7 }), { ...every, request: '0', [priced]: '0.5' })).toBe(parseDollars('3.5'));
+    const classes = [
+      ['input', 'prompt'],
+      ['cacheRead', 'input_cache_read'],
+      ['cacheWrite', 'input_cache_write'],
+      ['answer', 'completion'],
+      ['reasoning', 'internal_reasoning'],
+    ] as const;
+    for (const [used, priced] of classes) {
+      expect(costOf(usage({ input: 0, answer: 0, [used]: 7 }), { ...every, request: '0', [priced]: '0.5' })).toBe(parseDollars('3.5'));
+    }
   });
 });
 
-const asked: ChatRequest = { model: 'plain', messages: [], stream: false, includeUsage: false, reasoning: { effort: null, maxTokens: null }, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null, rest: {} };
+const asked: ChatRequest = {
+  model: 'plain',
+  messages: [],
+  stream: false,
+  includeUsage: false,
+  reasoning: { effort: null, maxTokens: null },
+  tools: null,
+  toolChoice: null,
+  parallelToolCalls: null,
+  responseFormat: null,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  stop: null,
+  seed: null,
+  n: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  logitBias: null,
+  logprobs: null,
+  topLogprobs: null,
+  user: null,
+  rest: {},
+};
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };
 const searching: Partial<ChatRequest> = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
 
@@ -73,7 +151,18 @@ describe('the cost of other things than tokens', () => {
   const priced: Pricing = { prompt: '1', completion: '1', image: '0.002', web_search: '0.01' };
 
   it.each<[string, Partial<ChatRequest>, Partial<Usage>, Pricing, string | null]>([
-    ['each image of the prompt', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'and' }, picture] }, { role: 'user', content: 'no list' }] }, {}, priced, '2.004'],
+    [
+      'each image of the prompt',
+      {
+        messages: [
+          { role: 'user', content: [picture, { type: 'text', text: 'and' }, picture] },
+          { role: 'user', content: 'no list' },
+        ],
+      },
+      {},
+      priced,
+      '2.004',
+    ],
     ['no image where it has no price of its own', { messages: [{ role: 'user', content: [picture] }] }, {}, simple, '0.011'],
     ['each search that the provider counts', {}, { webSearches: 3 }, priced, '2.03'],
     ['nothing for searches that the provider counts and that have no price', searching, { webSearches: 3 }, simple, '0.011'],
@@ -86,8 +175,20 @@ describe('the cost of other things than tokens', () => {
     ['nobody knows what, for sound, which has another price than text', {}, { details: { inputAudio: 1 } }, priced, null],
     ['nobody knows what, for pictures in the answer', {}, { details: { outputImage: 1 } }, priced, null],
     ['nobody knows what, for sources that were read', {}, { details: { citations: 1 } }, priced, null],
-    ['nothing more for predictions, which are billed as the answer', {}, { details: { inputAudio: 0, acceptedPrediction: 4, rejectedPrediction: 5 } }, priced, '2'],
-    ['nothing for anything of a model that is free', searching, { webSearches: 3, details: { outputAudio: 7 } }, { prompt: '0', completion: '0' }, '0'],
+    [
+      'nothing more for predictions, which are billed as the answer',
+      {},
+      { details: { inputAudio: 0, acceptedPrediction: 4, rejectedPrediction: 5 } },
+      priced,
+      '2',
+    ],
+    [
+      'nothing for anything of a model that is free',
+      searching,
+      { webSearches: 3, details: { outputAudio: 7 } },
+      { prompt: '0', completion: '0' },
+      '0',
+    ],
   ])('is %s', (_, request, used, pricing, wanted) => {
     const cost = costOf(usage({ input: 1, answer: 1, ...used }), pricing, circumstancesOf({ ...asked, ...request }, 0));
     expect(cost === null ? null : formatDollars(cost)).toBe(wanted);
@@ -97,7 +198,12 @@ describe('the cost of other things than tokens', () => {
 describe('prices by the hour', () => {
   const hourly: Pricing = { prompt: '1', completion: '2', peak: { hours: ['01:00-04:00', '22:30-00:30'], weekdays: true, prompt: '10' } };
   const at = (from: string, to = from): string | null => {
-    const cost = costOf(usage({ input: 1, answer: 1 }), hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) });
+    const cost = costOf(usage({ input: 1, answer: 1 }), hourly, {
+      images: 0,
+      maySearch: false,
+      from: Date.parse(from),
+      to: Date.parse(to),
+    });
     return cost === null ? null : formatDollars(cost);
   };
 
@@ -115,10 +221,19 @@ describe('prices by the hour', () => {
 
   it('apply on every day by default', () => {
     const { weekdays: _, ...peak } = hourly.peak as NonNullable<Pricing['peak']>;
-    expect(costOf(usage({ input: 1, answer: 0 }), { ...hourly, peak }, { images: 0, maySearch: false, from: Date.parse('2026-11-22T02:00:00Z'), to: Date.parse('2026-11-22T02:00:00Z') })).toBe(parseDollars('10'));
+    expect(
+      costOf(
+        usage({ input: 1, answer: 0 }),
+        { ...hourly, peak },
+        { images: 0, maySearch: false, from: Date.parse('2026-11-22T02:00:00Z'), to: Date.parse('2026-11-22T02:00:00Z') },
+      ),
+    ).toBe(parseDollars('10'));
   });
 
-  it.each([['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'], ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z']])('are the higher ones, and marked, where they change between %s and %s', (from, to) => {
+  it.each([
+    ['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'],
+    ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z'],
+  ])('are the higher ones, and marked, where they change between %s and %s', (from, to) => {
     expect(at(from, to)).toBe('12');
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) })).toBe(true);
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);
@@ -126,7 +241,10 @@ describe('prices by the hour', () => {
 
   it('are on record as they were applied', async () => {
     const up = await provider();
-    const config = (prompt: string, hours: string[]): object => ({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing: { prompt: '1', completion: '2', peak: { hours, prompt } }, providers: [{ providerId: 'up' }] }] });
+    const config = (prompt: string, hours: string[]): object => ({
+      ...oneUpstream(up.url),
+      models: [{ id: 'plain', pricing: { prompt: '1', completion: '2', peak: { hours, prompt } }, providers: [{ providerId: 'up' }] }],
+    });
     const always = await gatewayOf(config('10', ['00:00-12:00', '12:00-00:00']) as Record<string, unknown>);
     await always.chat({});
     expect(always.records[0]).toMatchObject({ cost: '110', costIsUpperBound: false });
@@ -142,12 +260,23 @@ describe('prices by the hour', () => {
   it('may not be combined with tiers', async () => {
     const up = await provider();
     const pricing = { ...hourly, tiers: [{ above: 1, prompt: '2' }] };
-    await expect(gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] })).rejects.toThrow(/cannot stand beside/);
+    await expect(
+      gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] }),
+    ).rejects.toThrow(/cannot stand beside/);
   });
 });
 
 describe('a figure of a provider', () => {
-  it.each([[0.000669, '0.000669'], [1e-7, '0.0000001'], [0, '0'], [12.5, '12.5'], [-1, undefined], [NaN, undefined], [1e30, undefined], ['0.1', undefined]])('%s is %s dollars', (figure, wanted) => expect(dollarsOf(figure)).toBe(wanted));
+  it.each([
+    [0.000669, '0.000669'],
+    [1e-7, '0.0000001'],
+    [0, '0'],
+    [12.5, '12.5'],
+    [-1, undefined],
+    [NaN, undefined],
+    [1e30, undefined],
+    ['0.1', undefined],
+  ])('%s is %s dollars', (figure, wanted) => expect(dollarsOf(figure)).toBe(wanted));
 });
 
 const chatOf = async (counts: object | undefined, pricing?: object) => {
@@ -161,11 +290,14 @@ const chatOf = async (counts: object | undefined, pricing?: object) => {
 };
 
 describe('log/cost', () => {
-  it('writes dollars into the record', async () => expect((await chatOf({ prompt_tokens: 10, completion_tokens: 5 }))?.cost).toBe('0.00002'));
+  it('writes dollars into the record', async () =>
+    expect((await chatOf({ prompt_tokens: 10, completion_tokens: 5 }))?.cost).toBe('0.00002'));
 
   it('prices at the mapping where it has prices of its own', async () => {
     const pricing = { prompt: '1', completion: '1' };
-    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 }, { providers: [{ providerId: 'up', externalId: 'x', pricing }] })).toMatchObject({ cost: '15', prices: pricing });
+    expect(
+      await chatOf({ prompt_tokens: 10, completion_tokens: 5 }, { providers: [{ providerId: 'up', externalId: 'x', pricing }] }),
+    ).toMatchObject({ cost: '15', prices: pricing });
   });
 
   it.each<[string, object | undefined]>([
@@ -188,7 +320,15 @@ describe('log/cost', () => {
 });
 
 describe('prices by the length of the prompt', () => {
-  const tiered: Pricing = { prompt: '1', completion: '10', input_cache_read: '0.5', tiers: [{ above: 200, prompt: '3' }, { above: 100, prompt: '2', completion: '20' }] };
+  const tiered: Pricing = {
+    prompt: '1',
+    completion: '10',
+    input_cache_read: '0.5',
+    tiers: [
+      { above: 200, prompt: '3' },
+      { above: 100, prompt: '2', completion: '20' },
+    ],
+  };
 
   it.each<[string, Partial<Usage>, string]>([
     ['at the border', { input: 100, answer: 1 }, '110'],
@@ -210,7 +350,13 @@ describe('prices by the length of the prompt', () => {
 });
 
 describe('an unknown price', () => {
-  const models = (pricing: unknown, mapped?: unknown): object[] => [{ id: 'plain', ...(pricing !== undefined && { pricing }), providers: [{ providerId: 'up', ...(mapped !== undefined && { pricing: mapped }) }] }];
+  const models = (pricing: unknown, mapped?: unknown): object[] => [
+    {
+      id: 'plain',
+      ...(pricing !== undefined && { pricing }),
+      providers: [{ providerId: 'up', ...(mapped !== undefined && { pricing: mapped }) }],
+    },
+  ];
 
   it.each<[string, unknown, unknown, string | null]>([
     ['of the model', 'unknown', undefined, null],
@@ -225,7 +371,10 @@ describe('an unknown price', () => {
 
   it('is 0 for a free model, whatever else is written', async () => {
     const up = await provider();
-    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', free: true, pricing: simple, providers: [{ providerId: 'up', pricing: simple }] }] });
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream(up.url),
+      models: [{ id: 'plain', free: true, pricing: simple, providers: [{ providerId: 'up', pricing: simple }] }],
+    });
     await chat({});
     expect(records[0]?.cost).toBe('0');
   });
@@ -233,36 +382,71 @@ describe('an unknown price', () => {
 
 describe("a vendor's own figure of the cost", () => {
   const usage_ = {
-    prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.00123, server_tool_use: { web_search_requests: 2 },
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 3, rejected_prediction_tokens: 1 },
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 15,
+    cost: 0.00123,
+    server_tool_use: { web_search_requests: 2 },
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 3, rejected_prediction_tokens: 1 },
   };
   const priced = { pricing: { ...simple, web_search: '0.01' } };
 
   it('is on record beside the computed cost, and in the reply', async () => {
     const up = await provider(answers({ ...completion('a'), usage: usage_ }));
-    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', ...priced, providers: [{ providerId: 'up' }] }] });
-    expect((await (await chat({})).json() as { usage: unknown }).usage).toEqual({ ...usage_, reasoning_tokens: 0 });
-    expect(records[0]).toMatchObject({ cost: '0.08', providerCost: '0.00123', costIsUpperBound: false, usageDetails: { acceptedPrediction: 3, rejectedPrediction: 1, webSearches: 2 } });
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream(up.url),
+      models: [{ id: 'plain', ...priced, providers: [{ providerId: 'up' }] }],
+    });
+    expect(((await (await chat({})).json()) as { usage: unknown }).usage).toEqual({ ...usage_, reasoning_tokens: 0 });
+    expect(records[0]).toMatchObject({
+      cost: '0.08',
+      providerCost: '0.00123',
+      costIsUpperBound: false,
+      usageDetails: { acceptedPrediction: 3, rejectedPrediction: 1, webSearches: 2 },
+    });
   });
 
   it('is not on record where the vendor reports none', async () => {
-    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { audio_tokens: 0 } })).toMatchObject({ providerCost: null, usageDetails: null });
+    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { audio_tokens: 0 } })).toMatchObject({
+      providerCost: null,
+      usageDetails: null,
+    });
   });
 
   it('is in the replies of the Messages API', async () => {
     const up = await provider(answers({ ...completion('a'), usage: usage_ }));
     const { post } = await gatewayOf(oneUpstream(up.url));
     const reply = await post({ model: 'plain', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
-    expect(await reply.json()).toMatchObject({ usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } } });
+    expect(await reply.json()).toMatchObject({
+      usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } },
+    });
   });
 });
 
 describe('input that the cache keeps for an hour', () => {
   it('has a price and a count of its own on record', async () => {
-    const usage_ = { input_tokens: 10, cache_creation_input_tokens: 500, cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 400 }, output_tokens: 5 };
-    const up = await provider(answers({ id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn', usage: usage_ }));
+    const usage_ = {
+      input_tokens: 10,
+      cache_creation_input_tokens: 500,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 400 },
+      output_tokens: 5,
+    };
+    const up = await provider(
+      answers({
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'a' }],
+        stop_reason: 'end_turn',
+        usage: usage_,
+      }),
+    );
     const pricing = { prompt: '0.001', completion: '0.01', input_cache_write: '0.002', input_cache_write_1h: '0.003' };
-    const { chat, records } = await gatewayOf({ providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] });
+    const { chat, records } = await gatewayOf({
+      providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }],
+    });
     await chat({});
     expect(records[0]).toMatchObject({ cost: '1.46', usage: { cacheWriteTokens: 500 }, usageDetails: { cacheWrite1h: 400 } });
   });
@@ -275,20 +459,35 @@ describe('a search that the caller asked for', () => {
 
   async function asking(dialect: string, body: object): Promise<RequestRecord | undefined> {
     const up = await provider(answers(body));
-    const { post, records } = await gatewayOf({ providers: { up: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up', tools: true }] }] });
+    const { post, records } = await gatewayOf({
+      providers: { up: { dialect, base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up', tools: true }] }],
+    });
     await post({ model: 'plain', max_tokens: 5, tools, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
     return records[0];
   }
 
   it('costs the counted searches, 0 where none was made, and is unknown where no count is given', async () => {
     const usage_ = { input_tokens: 1, output_tokens: 1 };
-    expect(await asking('anthropic', { ...message, usage: { ...usage_, server_tool_use: { web_search_requests: 3 } } })).toMatchObject({ cost: '0.041', usageDetails: { webSearches: 3 } });
+    expect(await asking('anthropic', { ...message, usage: { ...usage_, server_tool_use: { web_search_requests: 3 } } })).toMatchObject({
+      cost: '0.041',
+      usageDetails: { webSearches: 3 },
+    });
     expect(await asking('anthropic', { ...message, usage: usage_ })).toMatchObject({ cost: '0.011', usageDetails: null });
-    expect(await asking('anthropic', { ...message, content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, ...message.content], usage: usage_ })).toMatchObject({ cost: null, usageDetails: { webSearches: null } });
+    expect(
+      await asking('anthropic', {
+        ...message,
+        content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, ...message.content],
+        usage: usage_,
+      }),
+    ).toMatchObject({ cost: null, usageDetails: { webSearches: null } });
   });
 
   it('by a field of chat completions has an unknown cost, where the provider does not count it', async () => {
-    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up' }] }] });
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up' }] }],
+    });
     await chat({ web_search_options: {} });
     await chat({});
     expect(records.map(({ cost }) => cost)).toEqual([null, '0.06']);
@@ -299,10 +498,22 @@ describe('images', () => {
   const parts = [{ role: 'user', content: [picture, picture, { type: 'text', text: 'what is it?' }] }];
 
   it('are in the cost; before the answer, their tokens are unknown', async () => {
-    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: { ...simple, image: '2' }, architecture: { input_modalities: ['text', 'image'] }, providers: [{ providerId: 'up', vision: true }] }] });
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      models: [
+        {
+          id: 'plain',
+          pricing: { ...simple, image: '2' },
+          architecture: { input_modalities: ['text', 'image'] },
+          providers: [{ providerId: 'up', vision: true }],
+        },
+      ],
+    });
     await chat({ messages: parts });
     expect(records[0]?.cost).toBe('4.06');
-    const plan = (await (await chat({ messages: parts }, { 'x-dry-run': 'true' })).json()) as { candidates: { estimatedCost: string | null }[] };
+    const plan = (await (await chat({ messages: parts }, { 'x-dry-run': 'true' })).json()) as {
+      candidates: { estimatedCost: string | null }[];
+    };
     expect(plan.candidates[0]?.estimatedCost).toBe(null);
   });
 });

@@ -38,7 +38,11 @@ export function parseExposition(text: string): Sample[] {
     if (!allowed.includes(name)) throw new Error(`a sample outside of its family ${family.name}: ${line}`);
     if (seen.has(`${name}{${labels}}`)) throw new Error(`a series comes twice: ${line}`);
     seen.add(`${name}{${labels}}`);
-    samples.push({ name, labels: Object.fromEntries(Array.from(labels.matchAll(label), ([, key = '', text = '']) => [key, unescaped(text)])), value: Number(value) });
+    samples.push({
+      name,
+      labels: Object.fromEntries(Array.from(labels.matchAll(label), ([, key = '', text = '']) => [key, unescaped(text)])),
+      value: Number(value),
+    });
   }
   return samples;
 }
@@ -49,4 +53,6 @@ function fail(line: string): never {
 
 /** Sum over the samples that have these labels. */
 export const total = (samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number =>
-  samples.filter((one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value)).reduce((sum, { value }) => sum + value, 0);
+  samples
+    .filter((one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value))
+    .reduce((sum, { value }) => sum + value, 0);

@@ -37,10 +37,15 @@ describe('a family', () => {
         const histogram = new Histogram({ name: 'took_seconds', help: 'took', labels: [] }, bounds, quiet);
         for (const value of values) histogram.observe([], value);
         const samples = samplesOf(histogram);
-        for (const bound of bounds) expect(total(samples, 'took_seconds_bucket', { le: String(bound) })).toBe(values.filter((value) => value <= bound).length);
+        for (const bound of bounds) {
+          expect(total(samples, 'took_seconds_bucket', { le: String(bound) })).toBe(values.filter((value) => value <= bound).length);
+        }
         expect(total(samples, 'took_seconds_bucket', { le: '+Inf' })).toBe(values.length);
         expect(total(samples, 'took_seconds_count')).toBe(values.length);
-        expect(total(samples, 'took_seconds_sum')).toBeCloseTo(values.reduce((sum, value) => sum + value, 0), 5);
+        expect(total(samples, 'took_seconds_sum')).toBeCloseTo(
+          values.reduce((sum, value) => sum + value, 0),
+          5,
+        );
       }),
     );
   });
@@ -96,9 +101,22 @@ describe('a family that is full', () => {
     const meters = new RequestMeters({ metadataLabels: ['tenant'], maxLabelValues: 100 }, (name) => told.add(name));
     const ended = (more: object): void => meters.end(aRecord(more) as unknown as RequestRecord, new Set(Object.keys(errorTable)));
     for (let at = 0; at < 1.3 * mostSamples; at++) ended({ model: `m${at}`, key: `k${at}`, metadata: { tenant: `t${at % 50}` } });
-    for (let at = 0; at < 1000; at++) ended({ model: `late ${at}`, key: `late ${at}`, outcome: 'failed', status: 503, error: { code: 'upstream_overloaded', message: 'no', plugin: null } });
+    for (let at = 0; at < 1000; at++) {
+      ended({
+        model: `late ${at}`,
+        key: `late ${at}`,
+        outcome: 'failed',
+        status: 503,
+        error: { code: 'upstream_overloaded', message: 'no', plugin: null },
+      });
+    }
     const samples = parseExposition([...meters.text()].join(''));
-    expect([...told].sort()).toEqual(['gateway_cost_dollars_total', 'gateway_request_duration_seconds', 'gateway_requests_total', 'gateway_tokens_total']);
+    expect([...told].sort()).toEqual([
+      'gateway_cost_dollars_total',
+      'gateway_request_duration_seconds',
+      'gateway_requests_total',
+      'gateway_tokens_total',
+    ]);
     expect(total(samples, 'gateway_requests_total', { status: '5xx', outcome: 'failed', provider: 'up', stream: 'false' })).toBe(1000);
     expect(total(samples, 'gateway_request_duration_seconds_count', { outcome: 'failed' })).toBe(1000);
     expect(total(samples, 'gateway_errors_total', { code: 'upstream_overloaded', provider: 'up' })).toBe(1000);

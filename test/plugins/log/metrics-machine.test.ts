@@ -4,31 +4,32 @@ import { Machine } from '../../../plugins/log/metrics/machine.ts';
 
 const worker = (requests: number, cost: string, more: string = ''): { text: string; across: Record<string, 'least'> } => ({
   across: { gateway_target_standing: 'least' },
-  text: [
-    '# HELP gateway_requests_total Requests. # TYPE of lie 5',
-    '# TYPE gateway_requests_total counter',
-    `gateway_requests_total{model="a b",key="} 7"} ${requests}`,
-    '# HELP gateway_cost_dollars_total Cost.',
-    '# TYPE gateway_cost_dollars_total counter',
-    `gateway_cost_dollars_total{model="a"} ${cost}`,
-    '# HELP gateway_request_duration_seconds Time.',
-    '# TYPE gateway_request_duration_seconds histogram',
-    `gateway_request_duration_seconds_bucket{le="0.1"} ${requests}`,
-    'gateway_request_duration_seconds_sum 1e-7',
-    '# HELP gateway_requests_in_flight Running.',
-    '# TYPE gateway_requests_in_flight gauge',
-    'gateway_requests_in_flight 2',
-    '# HELP gateway_target_standing Standing.',
-    '# TYPE gateway_target_standing gauge',
-    `gateway_target_standing{target="t"} ${requests % 2}`,
-    '# HELP process_cpu_seconds_total CPU.',
-    '# TYPE process_cpu_seconds_total counter',
-    'process_cpu_seconds_total 1.5',
-    '# HELP gateway_build_info Version.',
-    '# TYPE gateway_build_info gauge',
-    'gateway_build_info{version="1"} 1',
-    more,
-  ].join('\n') + '\n',
+  text:
+    [
+      '# HELP gateway_requests_total Requests. # TYPE of lie 5',
+      '# TYPE gateway_requests_total counter',
+      `gateway_requests_total{model="a b",key="} 7"} ${requests}`,
+      '# HELP gateway_cost_dollars_total Cost.',
+      '# TYPE gateway_cost_dollars_total counter',
+      `gateway_cost_dollars_total{model="a"} ${cost}`,
+      '# HELP gateway_request_duration_seconds Time.',
+      '# TYPE gateway_request_duration_seconds histogram',
+      `gateway_request_duration_seconds_bucket{le="0.1"} ${requests}`,
+      'gateway_request_duration_seconds_sum 1e-7',
+      '# HELP gateway_requests_in_flight Running.',
+      '# TYPE gateway_requests_in_flight gauge',
+      'gateway_requests_in_flight 2',
+      '# HELP gateway_target_standing Standing.',
+      '# TYPE gateway_target_standing gauge',
+      `gateway_target_standing{target="t"} ${requests % 2}`,
+      '# HELP process_cpu_seconds_total CPU.',
+      '# TYPE process_cpu_seconds_total counter',
+      'process_cpu_seconds_total 1.5',
+      '# HELP gateway_build_info Version.',
+      '# TYPE gateway_build_info gauge',
+      'gateway_build_info{version="1"} 1',
+      more,
+    ].join('\n') + '\n',
 });
 
 test('adds up counters, histograms and gauges, with exact dollars', async () => {
@@ -45,8 +46,13 @@ test('adds up counters, histograms and gauges, with exact dollars', async () => 
   expect(lines).toContain('gateway_target_standing{target="t"} 0');
   expect(lines).toContain('gateway_build_info{version="1"} 1');
   expect(lines).toContain('gateway_only_here_total 1');
-  expect(lines.filter((line) => line.startsWith('process_'))).toEqual(['process_cpu_seconds_total{worker="1"} 1.5', 'process_cpu_seconds_total{worker="2"} 1.5']);
-  expect(lines.filter((line) => line.startsWith('# HELP gateway_requests_total'))).toEqual(['# HELP gateway_requests_total Requests. # TYPE of lie 5']);
+  expect(lines.filter((line) => line.startsWith('process_'))).toEqual([
+    'process_cpu_seconds_total{worker="1"} 1.5',
+    'process_cpu_seconds_total{worker="2"} 1.5',
+  ]);
+  expect(lines.filter((line) => line.startsWith('# HELP gateway_requests_total'))).toEqual([
+    '# HELP gateway_requests_total Requests. # TYPE of lie 5',
+  ]);
 });
 
 test('keeps the counters of a worker that has ended, and none of its other metrics', async () => {
@@ -54,8 +60,17 @@ test('keeps the counters of a worker that has ended, and none of its other metri
   machine.learn(1, worker(3, '0.5'));
   machine.learn(2, worker(4, '0.25'));
   machine.gone(2);
-  const valueOf = async (series: string): Promise<string | undefined> => (await machine.text()).split('\n').find((line) => line.startsWith(`${series} `))?.split(' ').at(-1);
-  expect([await valueOf('gateway_requests_total{model="a b",key="} 7"}'), await valueOf('gateway_cost_dollars_total{model="a"}'), await valueOf('gateway_requests_in_flight')]).toEqual(['7', '0.75', '2']);
+  const valueOf = async (series: string): Promise<string | undefined> =>
+    (await machine.text())
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.split(' ')
+      .at(-1);
+  expect([
+    await valueOf('gateway_requests_total{model="a b",key="} 7"}'),
+    await valueOf('gateway_cost_dollars_total{model="a"}'),
+    await valueOf('gateway_requests_in_flight'),
+  ]).toEqual(['7', '0.75', '2']);
   expect(await machine.text()).not.toContain('worker="2"');
   // the next worker with this number begins at 0
   machine.learn(2, worker(1, '0'));
@@ -67,8 +82,10 @@ test('keeps the counters of a worker that has ended, and none of its other metri
 
 test('keeps the time of the last drain when all workers have been replaced', async () => {
   const machine = new Machine();
-  const drainedAt = (seconds: number): ReturnType<typeof worker> => worker(1, '0', `# TYPE gateway_journal_last_drain_timestamp_seconds gauge\ngateway_journal_last_drain_timestamp_seconds ${seconds}`);
-  const shown = async (): Promise<string[]> => (await machine.text()).split('\n').filter((line) => line.startsWith('gateway_journal_last_drain_timestamp_seconds'));
+  const drainedAt = (seconds: number): ReturnType<typeof worker> =>
+    worker(1, '0', `# TYPE gateway_journal_last_drain_timestamp_seconds gauge\ngateway_journal_last_drain_timestamp_seconds ${seconds}`);
+  const shown = async (): Promise<string[]> =>
+    (await machine.text()).split('\n').filter((line) => line.startsWith('gateway_journal_last_drain_timestamp_seconds'));
   machine.learn(1, drainedAt(1_700_000_020));
   machine.learn(2, drainedAt(1_700_000_010));
   machine.gone(1);

@@ -18,14 +18,29 @@ import { gatewayOf, probe, provider } from '../../core/scene.ts';
 import { parseExposition, total } from './exposition.ts';
 import type { Sample } from './exposition.ts';
 
-const scrape = async ({ get }: TestGateway, headers: Record<string, string> = {}): Promise<Sample[]> => parseExposition(await (await get('/metrics', headers)).text());
+const scrape = async ({ get }: TestGateway, headers: Record<string, string> = {}): Promise<Sample[]> =>
+  parseExposition(await (await get('/metrics', headers)).text());
 
-const withOptions = (options: object): { plugins: unknown[] } => ({ plugins: quietPlugins.map((use) => (use === 'log/metrics' ? { use, with: options } : use)) });
+const withOptions = (options: object): { plugins: unknown[] } => ({
+  plugins: quietPlugins.map((use) => (use === 'log/metrics' ? { use, with: options } : use)),
+});
 
-const waiting: StoreStatus = { connected: false, error: 'refused', waitingBytes: 4096, waitingRecords: 7, dropped: 2, bodiesDropped: 3, deadLettered: 1, lastDrainAt: null, retentionDays: 30, bodies: true };
+const waiting: StoreStatus = {
+  connected: false,
+  error: 'refused',
+  waitingBytes: 4096,
+  waitingRecords: 7,
+  dropped: 2,
+  bodiesDropped: 3,
+  deadLettered: 1,
+  lastDrainAt: null,
+  retentionDays: 30,
+  bodies: true,
+};
 
 /** A log whose store has this state. */
-const keeping = (status: Partial<StoreStatus>) => probe(({ log }) => log.provide({ status: async () => ({ ...waiting, ...status }) } as unknown as LogReader));
+const keeping = (status: Partial<StoreStatus>) =>
+  probe(({ log }) => log.provide({ status: async () => ({ ...waiting, ...status }) } as unknown as LogReader));
 
 describe('a scrape', () => {
   it('is valid text of the exposition format, and no cache may keep it', async () => {
@@ -39,7 +54,15 @@ describe('a scrape', () => {
 
   it('has the state of the process', async () => {
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url)));
-    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_virtual_memory_bytes', 'process_start_time_seconds', 'nodejs_heap_size_used_bytes']) expect(total(samples, name)).toBeGreaterThan(0);
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'process_virtual_memory_bytes',
+      'process_start_time_seconds',
+      'nodejs_heap_size_used_bytes',
+    ]) {
+      expect(total(samples, name)).toBeGreaterThan(0);
+    }
     expect(total(samples, 'process_max_fds')).toBeGreaterThan(total(samples, 'process_open_fds'));
     expect(samples.filter(({ name }) => name.startsWith('nodejs_eventloop_lag_')).every(({ value }) => value >= 0)).toBe(true);
     expect(total(samples, 'gateway_build_info', { version })).toBe(1);
@@ -60,7 +83,9 @@ describe('a scrape', () => {
   });
 
   it('has the bytes that wait in the journal, if there is one', async () => {
-    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: 1_700_000_000_500 })] }));
+    const samples = await scrape(
+      await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: 1_700_000_000_500 })] }),
+    );
     expect(total(samples, 'gateway_log_store_connected')).toBe(0);
     expect(total(samples, 'gateway_journal_bytes')).toBe(4096);
     expect(total(samples, 'gateway_journal_records')).toBe(7);
@@ -77,7 +102,12 @@ describe('a scrape', () => {
 
   it('lists the providers that are on', async () => {
     const { url } = await provider();
-    const config = oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, away: { dialect: 'openai-chat', base_url: url, api_key: '${NOT_SET}' } } });
+    const config = oneUpstream(url, {
+      providers: {
+        up: { dialect: 'openai-chat', base_url: url, api_key: 'k' },
+        away: { dialect: 'openai-chat', base_url: url, api_key: '${NOT_SET}' },
+      },
+    });
     const samples = await scrape(await gatewayOf(config));
     const on = samples.filter(({ name }) => name === 'gateway_provider_on').map(({ labels, value }) => [labels['provider'], value]);
     expect(Object.fromEntries(on)).toEqual({ up: 1, away: 0 });
@@ -157,7 +187,13 @@ describe('the counters', () => {
   });
 
   it('count each token under one kind', async () => {
-    const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens_details: { reasoning_tokens: 20 } };
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      total_tokens: 150,
+      prompt_tokens_details: { cached_tokens: 30 },
+      completion_tokens_details: { reasoning_tokens: 20 },
+    };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
     await gateway.chat({});
     const samples = await scrape(gateway);
@@ -184,7 +220,11 @@ describe('the counters', () => {
     const torn = await provider(streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 }));
     const gateway = await gatewayOf(twoUpstreams(torn.url, (await provider()).url));
     await gateway.chat({});
-    expect(gateway.records[0]).toMatchObject({ outcome: 'answered', usageEstimated: false, attempts: [{ used: { usageEstimated: true } }, {}] });
+    expect(gateway.records[0]).toMatchObject({
+      outcome: 'answered',
+      usageEstimated: false,
+      attempts: [{ used: { usageEstimated: true } }, {}],
+    });
     const samples = await scrape(gateway);
     expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'true' })).toBe(Number(gateway.records[0]?.cost));
     expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'false' })).toBe(0);
@@ -193,8 +233,16 @@ describe('the counters', () => {
   it('count estimated thinking apart, and the rest of the completion', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'Hm.' })))).url));
     await gateway.chat({});
-    const of = (await scrape(gateway)).filter(({ name }) => name === 'gateway_tokens_total').map(({ labels, value }) => [labels['kind'], labels['estimated'], value]);
-    expect(of).toEqual(expect.arrayContaining([['prompt', 'false', 10], ['completion', 'true', 3], ['reasoning', 'true', 2]]));
+    const of = (await scrape(gateway))
+      .filter(({ name }) => name === 'gateway_tokens_total')
+      .map(({ labels, value }) => [labels['kind'], labels['estimated'], value]);
+    expect(of).toEqual(
+      expect.arrayContaining([
+        ['prompt', 'false', 10],
+        ['completion', 'true', 3],
+        ['reasoning', 'true', 2],
+      ]),
+    );
   });
 
   it('count served requests without a known price apart from the cost', async () => {
@@ -208,7 +256,11 @@ describe('the counters', () => {
 
   it('count a failed request for which its provider may charge an unknown amount as one without a known price', async () => {
     const models = [{ id: 'plain', pricing: { prompt: '1', completion: '2' }, providers: [{ providerId: 'up' }] }];
-    const gateway = await gatewayOf({ ...oneUpstream((await provider(hangs)).url), models, routing: { default: { timeout_ms: { total: 300 } } } });
+    const gateway = await gatewayOf({
+      ...oneUpstream((await provider(hangs)).url),
+      models,
+      routing: { default: { timeout_ms: { total: 300 } } },
+    });
     await gateway.chat({});
     expect(total(await scrape(gateway), 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
   });
@@ -219,7 +271,11 @@ describe('the counters', () => {
     for (let asked = 0; asked < 3; asked++) await gateway.chat({}, { 'x-cache': 'on' });
     const samples = await scrape(gateway);
     expect(total(samples, 'gateway_cache_bytes')).toBeGreaterThan(200);
-    expect([total(samples, 'gateway_cache_requests_total', { result: 'hit' }), total(samples, 'gateway_cache_requests_total', { result: 'miss' }), total(samples, 'gateway_attempts_total')]).toEqual([2, 1, 2]);
+    expect([
+      total(samples, 'gateway_cache_requests_total', { result: 'hit' }),
+      total(samples, 'gateway_cache_requests_total', { result: 'miss' }),
+      total(samples, 'gateway_attempts_total'),
+    ]).toEqual([2, 1, 2]);
     expect(total(samples, 'gateway_cost_dollars_total')).toBeCloseTo(2 * 0.00002, 12);
   });
 
@@ -246,17 +302,23 @@ describe('the counters', () => {
     const gateway = await gatewayOf(twoUpstreams((await provider(slowly)).url, (await provider(streams(said('hello')))).url));
     await (await gateway.chat({ stream: true })).text();
     const samples = await scrape(gateway);
-    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'one', outcome: 'upstream_unavailable' })).toBeGreaterThan(0.89);
+    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'one', outcome: 'upstream_unavailable' })).toBeGreaterThan(
+      0.89,
+    );
     expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'two', outcome: 'answered' })).toBeLessThan(0.8);
     expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_sum', { provider: 'two' })).toBeLessThan(0.8);
     expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_count')).toBe(1);
     expect(total(samples, 'gateway_time_to_first_token_seconds_sum', { model: 'plain' })).toBeGreaterThan(0.89);
-    const byProvider = samples.filter(({ name, labels }) => /^gateway_(?:request_duration|time_to_first_token)_seconds/.test(name) && 'provider' in labels);
+    const byProvider = samples.filter(
+      ({ name, labels }) => /^gateway_(?:request_duration|time_to_first_token)_seconds/.test(name) && 'provider' in labels,
+    );
     expect(byProvider).toEqual([]);
   });
 
   it('count the slower one of two parallel attempts as outrun, not as failed', async () => {
-    const gateway = await gatewayOf(twoUpstreams((await provider(hangs)).url, (await provider()).url, { routing: { default: { strategy: 'ordered', hedge_ms: 20 } } }));
+    const gateway = await gatewayOf(
+      twoUpstreams((await provider(hangs)).url, (await provider()).url, { routing: { default: { strategy: 'ordered', hedge_ms: 20 } } }),
+    );
     expect((await gateway.chat({})).status).toBe(200);
     expect(total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'outrun' })).toBe(1);
   });
@@ -270,10 +332,14 @@ describe('the counters', () => {
   });
 
   it('count a failed attempt while its request still runs', async () => {
-    const gateway = await gatewayOf(twoUpstreams((await provider(answers({ error: { message: 'no' } }, { status: 503 }))).url, (await provider(hangs)).url));
+    const gateway = await gatewayOf(
+      twoUpstreams((await provider(answers({ error: { message: 'no' } }, { status: 503 }))).url, (await provider(hangs)).url),
+    );
     const leaving = new AbortController();
     const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
-    while (total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'upstream_unavailable' }) !== 1) await pause(1);
+    while (total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'upstream_unavailable' }) !== 1) {
+      await pause(1);
+    }
     expect(total(await scrape(gateway), 'gateway_requests_in_flight')).toBe(1);
     leaving.abort();
     await left;
@@ -283,7 +349,9 @@ describe('the counters', () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({});
     const { total: longest } = gateway.gateway.config.routing.default.timeouts;
-    const ends = (await scrape(gateway)).flatMap(({ name, labels }) => (name === 'gateway_request_duration_seconds_bucket' ? Number(labels['le']?.replace('+Inf', '0')) : []));
+    const ends = (await scrape(gateway)).flatMap(({ name, labels }) =>
+      name === 'gateway_request_duration_seconds_bucket' ? Number(labels['le']?.replace('+Inf', '0')) : [],
+    );
     expect(Math.max(...ends) * 1000).toBeGreaterThan(longest);
   });
 
@@ -308,7 +376,9 @@ describe('the counters', () => {
   });
 
   it('count a code that only a provider knows as (other)', async () => {
-    const up = await provider(answers({ error: { message: 'no', code: 'a_code_of_theirs', type: 'invalid_request_error' } }, { status: 400 }));
+    const up = await provider(
+      answers({ error: { message: 'no', code: 'a_code_of_theirs', type: 'invalid_request_error' } }, { status: 400 }),
+    );
     const gateway = await gatewayOf(oneUpstream(up.url));
     await gateway.chat({});
     const samples = await scrape(gateway);

@@ -37,7 +37,13 @@ export async function startCollector(...steps: Step[]): Promise<Collector> {
   const server = createServer((request, response) => void take(request, response));
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const closed = new Promise<void>((resolve) => response.once('close', resolve));
-    const one: Export = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, closed, ...(await readJson(request)) };
+    const one: Export = {
+      method: request.method ?? '',
+      url: request.url ?? '',
+      headers: request.headers,
+      closed,
+      ...(await readJson(request)),
+    };
     asked.push(one);
     await script[Math.min(at++, script.length - 1)]?.(response, one);
   };
@@ -68,9 +74,12 @@ async function readJson(request: IncomingMessage): Promise<Pick<Export, 'text' |
 }
 
 const spansOf = (body: any): ReceivedSpan[] =>
-  body.resourceSpans.flatMap(({ scopeSpans }: any) => scopeSpans.flatMap(({ spans }: any) => spans.map((span: any) => ({ ...span, attributes: plain(span.attributes) }))));
+  body.resourceSpans.flatMap(({ scopeSpans }: any) =>
+    scopeSpans.flatMap(({ spans }: any) => spans.map((span: any) => ({ ...span, attributes: plain(span.attributes) }))),
+  );
 
-export const plain = (attributes: any[]): Record<string, any> => Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
+export const plain = (attributes: any[]): Record<string, any> =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
 
 function valueOf(value: any): unknown {
   if ('intValue' in value) {

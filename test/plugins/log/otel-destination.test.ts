@@ -51,7 +51,17 @@ describe('the address', () => {
     ['http://', 'http://localhost:4318'],
     ['[::1]:4317', 'http://localhost:4318'],
   ])('that is invalid, %j, turns traces off, and the log says what to write', (endpoint, write) => {
-    expect(found({ endpoint })).toEqual({ to: null, lines: [expect.objectContaining({ level: 'warn', msg: 'no traces are exported: the endpoint is not an http or https address', endpoint, write })] });
+    expect(found({ endpoint })).toEqual({
+      to: null,
+      lines: [
+        expect.objectContaining({
+          level: 'warn',
+          msg: 'no traces are exported: the endpoint is not an http or https address',
+          endpoint,
+          write,
+        }),
+      ],
+    });
   });
 
   it('at the port of gRPC raises a warning', () => {
@@ -77,15 +87,20 @@ describe('credentials in the address', () => {
   });
 
   it('are replaced by a header of the YAML', () => {
-    expect(found({ endpoint: 'http://user:pass@collector', headers: { Authorization: 'Bearer mine' } }).to?.headers).toEqual({ authorization: 'Bearer mine' });
+    expect(found({ endpoint: 'http://user:pass@collector', headers: { Authorization: 'Bearer mine' } }).to?.headers).toEqual({
+      authorization: 'Bearer mine',
+    });
   });
 
-  it.each(['user:s3cret@collector:4318', 'grpc://user:s3cret@collector', 'http://user:s3cret@', 'collector:4318?key=s3cret'])('of %j, which is not an address, are in no line of the log', (endpoint) => {
-    const { to, lines } = found({ endpoint });
-    expect(to).toBeNull();
-    expect(lines).toHaveLength(1);
-    expect(JSON.stringify(lines)).not.toContain('s3cret');
-  });
+  it.each(['user:s3cret@collector:4318', 'grpc://user:s3cret@collector', 'http://user:s3cret@', 'collector:4318?key=s3cret'])(
+    'of %j, which is not an address, are in no line of the log',
+    (endpoint) => {
+      const { to, lines } = found({ endpoint });
+      expect(to).toBeNull();
+      expect(lines).toHaveLength(1);
+      expect(JSON.stringify(lines)).not.toContain('s3cret');
+    },
+  );
 });
 
 const endpoint = 'http://collector:4318';
@@ -102,12 +117,15 @@ describe('headers', () => {
     expect(found({ endpoint }, env).to?.headers).toEqual({ b: '2' });
   });
 
-  it.each(['Authorization: Bearer s3cret==', 's3cret', '=s3cret', 'a=1,b=s3cret%'])('of a list with a fault, %j, are not used, and the log does not quote it', (OTEL_EXPORTER_OTLP_HEADERS) => {
-    const { to, lines } = found({ endpoint }, { OTEL_EXPORTER_OTLP_HEADERS });
-    expect(to?.headers).toEqual({});
-    expect(lines).toMatchObject([{ level: 'warn', variable: 'OTEL_EXPORTER_OTLP_HEADERS' }]);
-    expect(JSON.stringify(lines)).not.toContain('s3cret');
-  });
+  it.each(['Authorization: Bearer s3cret==', 's3cret', '=s3cret', 'a=1,b=s3cret%'])(
+    'of a list with a fault, %j, are not used, and the log does not quote it',
+    (OTEL_EXPORTER_OTLP_HEADERS) => {
+      const { to, lines } = found({ endpoint }, { OTEL_EXPORTER_OTLP_HEADERS });
+      expect(to?.headers).toEqual({});
+      expect(lines).toMatchObject([{ level: 'warn', variable: 'OTEL_EXPORTER_OTLP_HEADERS' }]);
+      expect(JSON.stringify(lines)).not.toContain('s3cret');
+    },
+  );
 
   it('that are not valid in HTTP are left out, and the log does not quote them', () => {
     const { to, lines } = found({ endpoint, headers: { 'x-good': 'yes', 'x-bad': 's3cret\nmore', 's3cret name': 'a' } });
@@ -121,8 +139,14 @@ describe('the process', () => {
   it('has the name of the YAML, of OTEL_SERVICE_NAME, of OTEL_RESOURCE_ATTRIBUTES, or its default', () => {
     const listed = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=listed' };
     const named = { ...listed, OTEL_SERVICE_NAME: 'named' };
-    const nameOf = (wanted: Partial<Wanted>, env: Environment): string | undefined => found({ endpoint, ...wanted }, env).to?.resource['service.name'];
-    expect([nameOf({ service_name: 'mine' }, named), nameOf({}, named), nameOf({}, listed), nameOf({}, {})]).toEqual(['mine', 'named', 'listed', 'model-gateway']);
+    const nameOf = (wanted: Partial<Wanted>, env: Environment): string | undefined =>
+      found({ endpoint, ...wanted }, env).to?.resource['service.name'];
+    expect([nameOf({ service_name: 'mine' }, named), nameOf({}, named), nameOf({}, listed), nameOf({}, {})]).toEqual([
+      'mine',
+      'named',
+      'listed',
+      'model-gateway',
+    ]);
   });
 
   it('has the attributes of OTEL_RESOURCE_ATTRIBUTES', () => {
@@ -164,17 +188,28 @@ describe('a gateway', () => {
   it('starts and serves with a gRPC address in its environment', async () => {
     const gateway = await withEnvironment({ [name]: 'otel-collector:4317' });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
-    expect(gateway.lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', plugin: 'log/otel', endpoint: 'otel-collector:4317', write: 'http://otel-collector:4318' }]);
+    expect(gateway.lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', plugin: 'log/otel', endpoint: 'otel-collector:4317', write: 'http://otel-collector:4318' },
+    ]);
   });
 
   it('exports to the address of its environment', async () => {
     const collector = await startCollector();
-    const gateway = await withEnvironment({ [name]: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer x', OTEL_SERVICE_NAME: 'my-service', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod' });
+    const gateway = await withEnvironment({
+      [name]: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer x',
+      OTEL_SERVICE_NAME: 'my-service',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod',
+    });
     await gateway.chat({});
     await gateway.close();
     const [{ headers, json }] = collector.asked as [(typeof collector.asked)[0]];
     expect(headers.authorization).toBe('Bearer x');
-    expect(plain(json['resourceSpans'][0].resource.attributes)).toMatchObject({ 'service.name': 'my-service', 'deployment.environment.name': 'prod', 'service.instance.id': expect.any(String) });
+    expect(plain(json['resourceSpans'][0].resource.attributes)).toMatchObject({
+      'service.name': 'my-service',
+      'deployment.environment.name': 'prod',
+      'service.instance.id': expect.any(String),
+    });
   });
 
   it('exports to an address with credentials, and no line of its log shows them', async () => {

@@ -23,7 +23,17 @@ interface Line {
 function exporterTo(url: string, more: Partial<ExporterParts> = {}): { exporter: Exporter; lines: Line[] } {
   const lines: Line[] = [];
   const logger = createLogger((line) => void lines.push(JSON.parse(line) as Line));
-  const parts: ExporterParts = { url: new URL('/v1/traces', url), headers: {}, around: ['{"spans":[', ']}'], fetch, logger, batchSize: 100, intervalMs: 1, queueBytes: 10_000_000, ...more };
+  const parts: ExporterParts = {
+    url: new URL('/v1/traces', url),
+    headers: {},
+    around: ['{"spans":[', ']}'],
+    fetch,
+    logger,
+    batchSize: 100,
+    intervalMs: 1,
+    queueBytes: 10_000_000,
+    ...more,
+  };
   return { exporter: new Exporter(parts), lines };
 }
 
@@ -32,7 +42,10 @@ const received = ({ asked }: Collector): number[][] => asked.map(({ json }) => j
 const mebibyte = 1_048_576;
 
 /** A collector that accepts at most this many spans in one export. */
-const takes = (most: number): Step => (response, asked) => answers({}, { status: (asked.json['spans'] as unknown[]).length > most ? 413 : 200 })(response, asked);
+const takes =
+  (most: number): Step =>
+  (response, asked) =>
+    answers({}, { status: (asked.json['spans'] as unknown[]).length > most ? 413 : 200 })(response, asked);
 
 const refuses = (status: number, headers: Record<string, string> = {}) => answers({ message: 'no' }, { status, headers });
 
@@ -73,7 +86,13 @@ describe('the exporter', () => {
     await collector.exports(1);
     await exporter.close(2000);
     expect(received(collector)).toEqual([[1]]);
-    expect(lines[0]).toMatchObject({ level: 'warn', msg: 'traces are dropped', reason: `the collector answered ${status}`, status, collector: new URL(collector.url).host });
+    expect(lines[0]).toMatchObject({
+      level: 'warn',
+      msg: 'traces are dropped',
+      reason: `the collector answered ${status}`,
+      status,
+      collector: new URL(collector.url).host,
+    });
   });
 
   it('compresses what it sends', async () => {
@@ -81,7 +100,11 @@ describe('the exporter', () => {
     const { exporter } = exporterTo(collector.url, { headers: { 'content-encoding': 'br', 'x-token': 'secret' } });
     exporter.add('1');
     await exporter.close(2000);
-    expect(collector.asked[0]?.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-type': 'application/json', 'x-token': 'secret' });
+    expect(collector.asked[0]?.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-type': 'application/json',
+      'x-token': 'secret',
+    });
   });
 
   it('puts at most 1 MiB into a batch, and sends it at once when it is full', async () => {
@@ -114,13 +137,22 @@ describe('the exporter', () => {
   });
 
   it('drops a single request that is too large, and says so', async () => {
-    const collector = await startCollector((response, asked) => answers({ message: 'too large' }, { status: asked.text.includes('huge') ? 413 : 200 })(response, asked));
+    const collector = await startCollector((response, asked) =>
+      answers({ message: 'too large' }, { status: asked.text.includes('huge') ? 413 : 200 })(response, asked),
+    );
     const { exporter, lines } = exporterTo(collector.url);
     for (const span of ['1', '2', '"huge"', '4']) exporter.add(span);
     await exporter.close(2000);
-    expect(received(collector).filter((spans) => !spans.includes('huge' as never)).flat()).toEqual([1, 2, 4]);
+    expect(
+      received(collector)
+        .filter((spans) => !spans.includes('huge' as never))
+        .flat(),
+    ).toEqual([1, 2, 4]);
     const reason = 'a request is larger than the collector takes';
-    expect(lines).toMatchObject([{ level: 'warn', msg: 'traces are dropped', reason, status: 413 }, { level: 'info', dropped: { [reason]: 1 } }]);
+    expect(lines).toMatchObject([
+      { level: 'warn', msg: 'traces are dropped', reason, status: 413 },
+      { level: 'info', dropped: { [reason]: 1 } },
+    ]);
   });
 
   it('logs the first loss of each reason, and the number of losses when they end', async () => {
@@ -140,7 +172,9 @@ describe('the exporter', () => {
   });
 
   it('does not fill the log where losses and successes alternate', async () => {
-    const collector = await startCollector((response, asked) => answers({}, { status: asked.text.includes('bad') ? 400 : 200 })(response, asked));
+    const collector = await startCollector((response, asked) =>
+      answers({}, { status: asked.text.includes('bad') ? 400 : 200 })(response, asked),
+    );
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
     for (let turn = 0; turn < 20; turn++) {
       exporter.add('"bad"');
@@ -171,7 +205,10 @@ describe('the exporter', () => {
     exporter.add('1');
     await exporter.close(2000);
     const reason = 'the collector refused single spans';
-    expect(lines).toMatchObject([{ level: 'warn', reason, said: 'too old' }, { level: 'info', dropped: { [reason]: 2 } }]);
+    expect(lines).toMatchObject([
+      { level: 'warn', reason, said: 'too old' },
+      { level: 'info', dropped: { [reason]: 2 } },
+    ]);
   });
 
   it.each<[string, (quoted: string) => Step]>([
@@ -203,7 +240,11 @@ describe('the exporter', () => {
     exporter.add('2');
     await Promise.all([exporter.close(5000), exporter.close(5000)]);
     exporter.add('3');
-    expect(received(collector).flat().toSorted((one, other) => one - other)).toEqual([1, 1, 2]);
+    expect(
+      received(collector)
+        .flat()
+        .toSorted((one, other) => one - other),
+    ).toEqual([1, 1, 2]);
     expect(lines).toEqual([]);
   });
 
@@ -244,7 +285,10 @@ describe('the exporter', () => {
     exporter.add('2');
     await exporter.close(10);
     const reason = 'the gateway stopped first';
-    expect(lines).toMatchObject([{ level: 'warn', reason }, { level: 'info', dropped: { [reason]: 2 } }]);
+    expect(lines).toMatchObject([
+      { level: 'warn', reason },
+      { level: 'info', dropped: { [reason]: 2 } },
+    ]);
   });
 
   it('waits as long as the collector asks, up to five minutes', () => {
@@ -252,7 +296,12 @@ describe('the exporter', () => {
   });
 
   it('waits longer each time where the collector does not say, up to half a minute', () => {
-    for (const [tried, middle] of [[1, 500], [2, 1000], [3, 2000], [4, 4000]] as const) {
+    for (const [tried, middle] of [
+      [1, 500],
+      [2, 1000],
+      [3, 2000],
+      [4, 4000],
+    ] as const) {
       expect(pauseMs(tried, null)).toBeGreaterThanOrEqual(middle / 2);
       expect(pauseMs(tried, null)).toBeLessThan(middle * 1.5);
     }
@@ -260,7 +309,8 @@ describe('the exporter', () => {
   });
 });
 
-const plugins = (endpoint: string): unknown[] => quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, batch_size: 1, queue_bytes: 1024 } } : use));
+const plugins = (endpoint: string): unknown[] =>
+  quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, batch_size: 1, queue_bytes: 1024 } } : use));
 
 describe('requests', () => {
   it('are answered while no collector listens', async () => {
@@ -277,7 +327,10 @@ describe('requests', () => {
   it('are answered while the collector accepts connections and does not answer', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: plugins(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`) });
+    const gateway = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      plugins: plugins(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`),
+    });
     for (let at = 0; at < 20; at++) expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(gateway.records).toHaveLength(20);
     await gateway.close();

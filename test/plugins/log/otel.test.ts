@@ -15,10 +15,15 @@ const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
 
-const exporting = (endpoint: string, more: object = {}): { plugins: unknown[] } => ({ plugins: quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, ...more } } : use)) });
+const exporting = (endpoint: string, more: object = {}): { plugins: unknown[] } => ({
+  plugins: quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, ...more } } : use)),
+});
 
 /** A gateway that exports, and the spans of its collector when the gateway is closed. */
-async function exporter(config: Record<string, unknown>, more: object = {}): Promise<{ gateway: TestGateway; collector: Collector; spans(): Promise<ReceivedSpan[]> }> {
+async function exporter(
+  config: Record<string, unknown>,
+  more: object = {},
+): Promise<{ gateway: TestGateway; collector: Collector; spans(): Promise<ReceivedSpan[]> }> {
   const collector = await startCollector();
   const gateway = await gatewayOf({ ...config, ...exporting(collector.url, more) });
   const spans = async (): Promise<ReceivedSpan[]> => {
@@ -32,14 +37,28 @@ const first = ([span]: readonly ReceivedSpan[]): ReceivedSpan => span as Receive
 const last = (spans: readonly ReceivedSpan[]): ReceivedSpan => spans.at(-1) as ReceivedSpan;
 
 describe('a request', () => {
-  const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 }, completion_tokens_details: { reasoning_tokens: 20 } };
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 50,
+    total_tokens: 150,
+    prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 },
+    completion_tokens_details: { reasoning_tokens: 20 },
+  };
 
   it('at the path of a deployment has its route and its own path', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
-    const asked = await gateway.ask('/openai/deployments/plain/chat/completions?api-version=2024-10-21', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"messages":[{"role":"user","content":"hi"}]}' });
+    const asked = await gateway.ask('/openai/deployments/plain/chat/completions?api-version=2024-10-21', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"messages":[{"role":"user","content":"hi"}]}',
+    });
     expect(asked.status).toBe(200);
     const { name, attributes } = first(await spans());
-    expect([name, attributes['http.route'], attributes['url.path']]).toEqual(['POST /:host/deployments/:model/chat/completions', '/:host/deployments/:model/chat/completions', undefined]);
+    expect([name, attributes['http.route'], attributes['url.path']]).toEqual([
+      'POST /:host/deployments/:model/chat/completions',
+      '/:host/deployments/:model/chat/completions',
+      undefined,
+    ]);
   });
 
   it('is a server span with the result of the gateway', async () => {
@@ -139,13 +158,22 @@ describe('a request', () => {
     const { gateway, spans } = await exporter(twoUpstreams(one.url, two.url));
     await gateway.chat({});
     const [request, failed, answered] = (await spans()) as [ReceivedSpan, ReceivedSpan, ReceivedSpan];
-    for (const attempt of [failed, answered]) expect(attempt).toMatchObject({ traceId: request.traceId, parentSpanId: request.spanId, kind: CLIENT, name: 'chat plain-1' });
+    for (const attempt of [failed, answered]) {
+      expect(attempt).toMatchObject({ traceId: request.traceId, parentSpanId: request.spanId, kind: CLIENT, name: 'chat plain-1' });
+    }
     expect(new Set([request, failed, answered].map(({ spanId }) => spanId)).size).toBe(3);
     for (const { spanId } of [request, failed, answered]) expect(spanId).toMatch(/^[\da-f]{16}$/);
     expect([request.status, failed.status, answered.status]).toEqual([{}, { code: ERROR }, {}]);
-    expect(failed.attributes).toMatchObject({ 'gateway.attempt': 1, 'gateway.provider': 'one', 'http.response.status_code': 503, 'error.type': gateway.records[0]?.attempts[0]?.outcome });
+    expect(failed.attributes).toMatchObject({
+      'gateway.attempt': 1,
+      'gateway.provider': 'one',
+      'http.response.status_code': 503,
+      'error.type': gateway.records[0]?.attempts[0]?.outcome,
+    });
     expect(answered.attributes).toMatchObject({ 'gateway.attempt': 2, 'gateway.provider': 'two', 'http.response.status_code': 200 });
-    const withUsage = [request, failed, answered].filter(({ attributes }) => Object.keys(attributes).some((key) => /^gen_ai\.(?:usage|response)/.test(key)));
+    const withUsage = [request, failed, answered].filter(({ attributes }) =>
+      Object.keys(attributes).some((key) => /^gen_ai\.(?:usage|response)/.test(key)),
+    );
     expect(withUsage).toEqual([answered]);
     expect(BigInt(failed.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(request.endTimeUnixNano));
     expect(BigInt(failed.startTimeUnixNano)).toBeLessThanOrEqual(BigInt(answered.startTimeUnixNano));
@@ -176,7 +204,14 @@ describe('a request', () => {
 
   it('for embeddings has the operation of the conventions, and no attributes of a chat', async () => {
     const up = await provider(answers({ data: [{ index: 0, embedding: [1, 0] }], usage: { prompt_tokens: 3, total_tokens: 3 } }));
-    const models = [{ id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }] }];
+    const models = [
+      {
+        id: 'vectors',
+        free: true,
+        architecture: { output_modalities: ['embeddings'] },
+        providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }],
+      },
+    ];
     const { gateway, spans } = await exporter({ ...oneUpstream(up.url), models }, { capture_content: true });
     expect((await gateway.post({ model: 'vectors', input: 'one' }, { path: '/v1/embeddings' })).status).toBe(200);
     const { name, attributes } = last(await spans());
@@ -191,7 +226,9 @@ describe('a request', () => {
   });
 
   it('has no metadata under an impossible name, and the config warns about it', async () => {
-    await expect(exporter(oneUpstream('http://127.0.0.1'), { metadata: ['Tenant-ID'] })).rejects.toThrow(/metadata\[0\]: "Tenant-ID" is not valid here/);
+    await expect(exporter(oneUpstream('http://127.0.0.1'), { metadata: ['Tenant-ID'] })).rejects.toThrow(
+      /metadata\[0\]: "Tenant-ID" is not valid here/,
+    );
   });
 
   it('has the metadata of the option, and no other', async () => {
@@ -204,7 +241,11 @@ describe('a request', () => {
 });
 
 describe('an error', () => {
-  const about = (span: ReceivedSpan): unknown[] => [span.status, span.attributes['http.response.status_code'], span.attributes['error.type']];
+  const about = (span: ReceivedSpan): unknown[] => [
+    span.status,
+    span.attributes['http.response.status_code'],
+    span.attributes['error.type'],
+  ];
 
   it('of the caller is named, by a known code, and is not a failure of the gateway', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
@@ -216,15 +257,23 @@ describe('an error', () => {
   });
 
   it('that a provider finds in a request is the caller’s error, and a failure of the attempt', async () => {
-    const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ error: { message: 'no', code: 'too_odd' } }, { status: 400 }))).url));
+    const { gateway, spans } = await exporter(
+      oneUpstream((await provider(answers({ error: { message: 'no', code: 'too_odd' } }, { status: 400 }))).url),
+    );
     await gateway.chat({});
-    expect((await spans()).map(about)).toEqual([[{}, 400, 'too_odd'], [{ code: ERROR }, 400, 'too_odd']]);
+    expect((await spans()).map(about)).toEqual([
+      [{}, 400, 'too_odd'],
+      [{ code: ERROR }, 400, 'too_odd'],
+    ]);
   });
 
   it('of the provider is a failure of the request and of the attempt', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({}, { status: 500 }))).url));
     await gateway.chat({});
-    expect((await spans()).map(about)).toEqual([[{ code: ERROR }, 502, 'upstream_error'], [{ code: ERROR }, 500, 'upstream_error']]);
+    expect((await spans()).map(about)).toEqual([
+      [{ code: ERROR }, 502, 'upstream_error'],
+      [{ code: ERROR }, 500, 'upstream_error'],
+    ]);
   });
 
   it('in the middle of a stream is a failure, although its status is 200', async () => {
@@ -238,10 +287,15 @@ describe('an error', () => {
   it('is not set where the caller leaves', async () => {
     const leaving = new AbortController();
     const { gateway, spans } = await exporter(oneUpstream((await provider(() => leaving.abort())).url));
-    await expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal })).rejects.toThrow();
+    await expect(
+      gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }),
+    ).rejects.toThrow();
     await expect.poll(() => gateway.records).toHaveLength(1);
     const all = await spans();
-    expect(all.map(about)).toEqual([[{}, undefined, 'client_closed'], [{}, undefined, 'client_closed']]);
+    expect(all.map(about)).toEqual([
+      [{}, undefined, 'client_closed'],
+      [{}, undefined, 'client_closed'],
+    ]);
     expect(first(all).attributes['gateway.outcome']).toBe('gone');
   });
 });
@@ -301,7 +355,8 @@ describe('ids of traces', () => {
   const last56Bits = (id: string): bigint => BigInt(`0x${id}`) & (2n ** 56n - 1n);
   const maxThreshold = 2n ** 56n;
   /** Within six standard deviations. */
-  const isShare = (count: number, share: number): boolean => Math.abs(count - ids.length * share) < 6 * Math.sqrt(ids.length * share * (1 - share));
+  const isShare = (count: number, share: number): boolean =>
+    Math.abs(count - ids.length * share) < 6 * Math.sqrt(ids.length * share * (1 - share));
 
   it('are evenly spread over the numbers that samplers read', () => {
     const tenths = Array.from({ length: 10 }, () => 0);
@@ -322,7 +377,10 @@ describe('ids of traces', () => {
 });
 
 const refusedSpan = async (more: object): Promise<ReceivedSpan> => {
-  const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ error: { message: 'you said: pineapple' } }, { status: 400 }))).url), more);
+  const { gateway, spans } = await exporter(
+    oneUpstream((await provider(answers({ error: { message: 'you said: pineapple' } }, { status: 400 }))).url),
+    more,
+  );
   await gateway.chat({});
   return last(await spans());
 };
@@ -331,8 +389,18 @@ describe('the text of a conversation', () => {
   const question = 'the question text';
   const messages = [
     { role: 'system', content: 'be brief' },
-    { role: 'user', content: [{ type: 'text', text: question }, { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: question },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+    },
     { role: 'tool', tool_call_id: 'call-1', content: 'seen' },
   ];
   const talked = async (more: object, headers: Record<string, string> = {}): Promise<ReceivedSpan[]> => {
@@ -355,16 +423,30 @@ describe('the text of a conversation', () => {
       { role: 'assistant', parts: [{ type: 'tool_call', id: 'call-1', name: 'look', arguments: '{"at":1}' }] },
       { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call-1', response: 'seen' }] },
     ]);
-    expect(JSON.parse(attributes['gen_ai.output.messages'])).toEqual([{ role: 'assistant', parts: [{ type: 'reasoning', content: 'the thought' }, { type: 'text', content: 'the answer text' }], finish_reason: 'stop' }]);
+    expect(JSON.parse(attributes['gen_ai.output.messages'])).toEqual([
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'the thought' },
+          { type: 'text', content: 'the answer text' },
+        ],
+        finish_reason: 'stop',
+      },
+    ]);
   });
 
   it('stays if the request asks that its bodies are not stored', async () => {
-    expect(JSON.stringify(await talked({ capture_content: true }, { 'x-log-bodies': 'off' }))).not.toMatch(/question|answer text|a stop of the caller/);
+    expect(JSON.stringify(await talked({ capture_content: true }, { 'x-log-bodies': 'off' }))).not.toMatch(
+      /question|answer text|a stop of the caller/,
+    );
   });
 
   it('stays if its key is set so', async () => {
     const up = await provider(answers(completion('the answer text')));
-    const { gateway, spans } = await exporter({ ...oneUpstream(up.url), keys: [{ name: 'discreet', key: 'sk-discreet-key-of-the-test', log_bodies: false }] }, { capture_content: true });
+    const { gateway, spans } = await exporter(
+      { ...oneUpstream(up.url), keys: [{ name: 'discreet', key: 'sk-discreet-key-of-the-test', log_bodies: false }] },
+      { capture_content: true },
+    );
     await gateway.chat({ messages }, { authorization: 'Bearer sk-discreet-key-of-the-test' });
     const all = await spans();
     expect(first(all).attributes['gateway.key']).toBe('discreet');
@@ -393,7 +475,10 @@ describe('the text of a conversation', () => {
 describe('an export', () => {
   it('goes to the address of traces, with the configured headers and name', async () => {
     const collector = await startCollector();
-    const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), ...exporting(`${collector.url}/base/`, { headers: { 'x-token': 'secret' }, service_name: 'gateway-eu' }) });
+    const gateway = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      ...exporting(`${collector.url}/base/`, { headers: { 'x-token': 'secret' }, service_name: 'gateway-eu' }),
+    });
     await gateway.chat({});
     await gateway.close();
     const { url, method, headers, json } = collector.asked[0]!;
@@ -409,7 +494,11 @@ describe('an export', () => {
     const collector = await startCollector(() => void asked++);
     await gateway.chat({});
     await gateway.close();
-    expect([asked, collector.asked.length, Object.keys(gateway.records[0]?.timings ?? {})]).toEqual([0, 0, expect.not.arrayContaining(['log/otel'])]);
+    expect([asked, collector.asked.length, Object.keys(gateway.records[0]?.timings ?? {})]).toEqual([
+      0,
+      0,
+      expect.not.arrayContaining(['log/otel']),
+    ]);
   });
 });
 

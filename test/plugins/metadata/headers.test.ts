@@ -10,7 +10,9 @@ import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 
 const limits = { max_entries: 32, max_length: 256 };
-const read = (headers: Record<string, string>, key: Record<string, string> = {}): Record<string, string> => ({ ...withHeaders(key, headers, limits).metadata });
+const read = (headers: Record<string, string>, key: Record<string, string> = {}): Record<string, string> => ({
+  ...withHeaders(key, headers, limits).metadata,
+});
 
 describe('metadata/headers', () => {
   it.each<[string, Record<string, string>, Record<string, string>]>([
@@ -23,7 +25,10 @@ describe('metadata/headers', () => {
 
   it('treats __proto__ like any other name', () => {
     const { metadata } = withHeaders({}, { 'x-gateway-__proto__': 'x', 'x-gateway-constructor': 'y' }, limits);
-    expect(Object.entries(metadata)).toEqual([['__proto__', 'x'], ['constructor', 'y']]);
+    expect(Object.entries(metadata)).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
     expect(({} as Record<string, unknown>)['x']).toBe(undefined);
   });
 
@@ -45,9 +50,16 @@ describe('metadata/headers', () => {
 
   it('is found in the log by the text that the caller meant', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'metadata-test-'));
-    const { chat, get, close } = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: [...quietPlugins, 'log/journal'], server: { data_dir: folder } });
+    const { chat, get, close } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      plugins: [...quietPlugins, 'log/journal'],
+      server: { data_dir: folder },
+    });
     const id = (await chat({}, { 'x-gateway-city': asBytes('München') })).headers.get('x-request-id');
-    const found = async (): Promise<unknown[]> => ((await (await get(`/api/logs?meta.city=${encodeURIComponent('München')}`)).json()) as { data: { id: string }[] }).data.map((record) => record.id);
+    const found = async (): Promise<unknown[]> =>
+      ((await (await get(`/api/logs?meta.city=${encodeURIComponent('München')}`)).json()) as { data: { id: string }[] }).data.map(
+        (record) => record.id,
+      );
     await expect.poll(found).toEqual([id]);
     await close();
     rmSync(folder, { recursive: true });
@@ -59,7 +71,11 @@ describe('metadata/headers', () => {
   });
 
   it('keeps any metadata within its limits, and says when it cuts', () => {
-    const headers = fc.dictionary(fc.string({ maxLength: 300 }).map((name) => `x-gateway-${name}`), fc.string({ maxLength: 400 }), { maxKeys: 50 });
+    const headers = fc.dictionary(
+      fc.string({ maxLength: 300 }).map((name) => `x-gateway-${name}`),
+      fc.string({ maxLength: 400 }),
+      { maxKeys: 50 },
+    );
     fc.assert(
       fc.property(headers, (sent) => {
         const { metadata, changes } = withHeaders({}, sent, limits);
@@ -76,11 +92,16 @@ describe('metadata/headers', () => {
     const adding = probe(({ hooks }) => hooks.metadata.tap((metadata) => ({ ...metadata, region: 'eu' })));
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [adding] });
     await chat({}, { 'x-gateway-a': 'x'.repeat(300) });
-    expect(records.map(({ metadata, adjustments }) => [metadata, adjustments])).toEqual([[{ a: 'x'.repeat(256), region: 'eu' }, [{ parameter: 'metadata', change: 'cut to 32 entries of 256 characters' }]]]);
+    expect(records.map(({ metadata, adjustments }) => [metadata, adjustments])).toEqual([
+      [{ a: 'x'.repeat(256), region: 'eu' }, [{ parameter: 'metadata', change: 'cut to 32 entries of 256 characters' }]],
+    ]);
   });
 
   it('keeps the value that the key of the caller sets, and says so', async () => {
-    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search' } }] });
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search' } }],
+    });
     await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'evil', 'x-gateway-user': 'ann' });
     await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'search' });
     expect(records.map(({ metadata }) => metadata)).toEqual([{ team: 'search', user: 'ann' }, { team: 'search' }]);
@@ -106,7 +127,9 @@ describe('metadata/headers', () => {
       alerts: { rules: [{ errors_percent: 5, by }] },
       routing: { default: { sticky: by } },
     });
-    const statuses = [await chat({}, { authorization: `Bearer ${key}` }), await chat({}, { authorization: `Bearer ${key}` })].map(({ status }) => status);
+    const statuses = [await chat({}, { authorization: `Bearer ${key}` }), await chat({}, { authorization: `Bearer ${key}` })].map(
+      ({ status }) => status,
+    );
     expect(statuses).toEqual([200, 429]);
   });
 

@@ -8,7 +8,13 @@ import type { ScriptedUpstream } from '../../_kit/upstream.ts';
 
 const detail = { type: 'reasoning.encrypted', data: 'sealed', id: 'rs_1', format: 'x', index: 0 };
 const calling = (id: string, more: object = {}): object => {
-  const body = completion('', { content: null, reasoning: 'Think.', reasoning_details: [detail], tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: '{}' } }], ...more }) as { choices: { finish_reason: string }[] };
+  const body = completion('', {
+    content: null,
+    reasoning: 'Think.',
+    reasoning_details: [detail],
+    tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: '{}' } }],
+    ...more,
+  }) as { choices: { finish_reason: string }[] };
   body.choices[0]!.finish_reason = 'tool_calls';
   return body;
 };
@@ -65,7 +71,11 @@ describe('reasoning state in a tool loop', () => {
     const gateway = await gatewayWith();
     const parts = Array.from({ length: 40_000 }, (_, at) => ({ type: 'reasoning.text', text: `word ${at}`, format: 'x', index: 0 }));
     upstream.script(answers(calling('call_1', { reasoning_details: parts })), answers(completion('Warm.')));
-    const { choices: [{ message }] } = (await (await gateway.chat({ ...thinker })).json()) as { choices: [{ message: { reasoning: string; reasoning_details: object[] } }] };
+    const {
+      choices: [{ message }],
+    } = (await (await gateway.chat({ ...thinker })).json()) as {
+      choices: [{ message: { reasoning: string; reasoning_details: object[] } }];
+    };
     const turn = plainTurn('call_1') as Record<string, unknown>[];
     turn[1]!['reasoning_details'] = message.reasoning_details.slice(1).map((part) => Object.fromEntries(Object.entries(part).toReversed()));
     await gateway.chat({ ...thinker, messages: turn });
@@ -77,16 +87,21 @@ describe('reasoning state in a tool loop', () => {
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker });
     await gateway.chat({ ...thinker, messages: [...plainTurn('call_1'), ...plainTurn('call_1')] });
-    expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([0, 1, 0, 0, 0, 0]);
+    expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([
+      0, 1, 0, 0, 0, 0,
+    ]);
   });
 
-  test.each(['call_4f0c9a17b2d84e6f9d3b7c5a', 'toolu_01A09q90qw90lq917835lq9', 'chatcmpl-tool-550e8400e29b41d4a716446655440000'])('goes back by an id that never repeats, although the client has changed the text of the user: %s', async (id) => {
-    const gateway = await gatewayWith();
-    upstream.script(answers(calling(id)), answers(completion('Warm.')));
-    await gateway.chat({ ...thinker });
-    await gateway.chat({ ...thinker, messages: [{ role: 'user', content: 'hi <reminder>' }, ...plainTurn(id).slice(1)] });
-    expect(sentBack()).toEqual([detail]);
-  });
+  test.each(['call_4f0c9a17b2d84e6f9d3b7c5a', 'toolu_01A09q90qw90lq917835lq9', 'chatcmpl-tool-550e8400e29b41d4a716446655440000'])(
+    'goes back by an id that never repeats, although the client has changed the text of the user: %s',
+    async (id) => {
+      const gateway = await gatewayWith();
+      upstream.script(answers(calling(id)), answers(completion('Warm.')));
+      await gateway.chat({ ...thinker });
+      await gateway.chat({ ...thinker, messages: [{ role: 'user', content: 'hi <reminder>' }, ...plainTurn(id).slice(1)] });
+      expect(sentBack()).toEqual([detail]);
+    },
+  );
 
   test('stays in its conversation where the provider uses the same call ids in each', async () => {
     const gateway = await gatewayWith();
@@ -95,20 +110,35 @@ describe('reasoning state in a tool loop', () => {
     const asks = (text: string): object => ({ role: 'user', content: text });
     await gateway.chat({ ...thinker, messages: [asks('Rome?')] });
     await gateway.chat({ ...thinker, messages: [asks('Oslo?')] });
-    for (const text of ['Rome?', 'Oslo?', 'Bonn?']) await gateway.chat({ ...thinker, messages: [asks(text), ...plainTurn('functions.weather:0').slice(1)] });
-    expect(upstream.asked.slice(2).map(({ json }) => json['messages'][1].reasoning_details?.[0].data)).toEqual(['of Rome', 'of Oslo', undefined]);
+    for (const text of ['Rome?', 'Oslo?', 'Bonn?']) {
+      await gateway.chat({ ...thinker, messages: [asks(text), ...plainTurn('functions.weather:0').slice(1)] });
+    }
+    expect(upstream.asked.slice(2).map(({ json }) => json['messages'][1].reasoning_details?.[0].data)).toEqual([
+      'of Rome',
+      'of Oslo',
+      undefined,
+    ]);
   });
 
   test('goes to its own step where each answer of the provider begins with the same call id', async () => {
     const gateway = await gatewayWith();
-    upstream.script(...['first', 'second'].map((data) => answers(calling('call_0', { reasoning_details: [{ ...detail, data }] }))), answers(completion('Warm.')));
+    upstream.script(
+      ...['first', 'second'].map((data) => answers(calling('call_0', { reasoning_details: [{ ...detail, data }] }))),
+      answers(completion('Warm.')),
+    );
     const [question, ...step] = plainTurn('call_0');
     for (const steps of [[], step, [...step, ...step]]) await gateway.chat({ ...thinker, messages: [question, ...steps] });
-    expect(upstream.asked.at(-1)?.json['messages'].flatMap((message: any) => message.reasoning_details?.[0].data ?? [])).toEqual(['first', 'second']);
+    expect(upstream.asked.at(-1)?.json['messages'].flatMap((message: any) => message.reasoning_details?.[0].data ?? [])).toEqual([
+      'first',
+      'second',
+    ]);
   });
 
   test('is not given to another key', async () => {
-    const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
+    const keys = [
+      { name: 'a', key: 'key-a' },
+      { name: 'b', key: 'key-b' },
+    ];
     const gateway = await gatewayWith({ keys });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
@@ -117,7 +147,12 @@ describe('reasoning state in a tool loop', () => {
   });
 
   test('is not given to a key whose name begins like that of its owner', async () => {
-    const gateway = await gatewayWith({ keys: [{ name: 'team blue', key: 'key-a' }, { name: 'team', key: 'key-b' }] });
+    const gateway = await gatewayWith({
+      keys: [
+        { name: 'team blue', key: 'key-a' },
+        { name: 'team', key: 'key-b' },
+      ],
+    });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
     await gateway.chat({ ...thinker, messages: plainTurn('blue call_1') }, { authorization: 'Bearer key-b' });
@@ -140,8 +175,13 @@ describe('reasoning state in a tool loop', () => {
 });
 
 describe('an opaque string that comes back alone', () => {
-  const answered = (more: object = {}): object => completion('Warm.', { content: 'Warm.', reasoning: 'Think.', reasoning_details: [{ ...detail, ...more }] });
-  const bare = (more: object = {}): object[] => [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Warm.', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed', ...more }] }, { role: 'user', content: 'And now?' }];
+  const answered = (more: object = {}): object =>
+    completion('Warm.', { content: 'Warm.', reasoning: 'Think.', reasoning_details: [{ ...detail, ...more }] });
+  const bare = (more: object = {}): object[] => [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'Warm.', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed', ...more }] },
+    { role: 'user', content: 'And now?' },
+  ];
 
   test('goes back whole to its issuer', async () => {
     const gateway = await gatewayWith();
@@ -153,19 +193,38 @@ describe('an opaque string that comes back alone', () => {
 
   test('goes back with the pieces before it', async () => {
     const gateway = await gatewayWith();
-    upstream.script(answers(completion('Warm.', { content: 'Warm.', reasoning_details: [{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail] })), answers(completion('Cold.')));
+    upstream.script(
+      answers(
+        completion('Warm.', {
+          content: 'Warm.',
+          reasoning_details: [{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail],
+        }),
+      ),
+      answers(completion('Cold.')),
+    );
     await gateway.chat({ ...thinker });
     await gateway.chat({ ...thinker, messages: bare() });
     expect(sentBack()).toEqual([{ type: 'reasoning.text', text: 'Think.', index: 0 }, detail]);
   });
 
   test('is left out where its issuer is unknown, also for another key', async () => {
-    const gateway = await gatewayWith({ keys: [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }] });
+    const gateway = await gatewayWith({
+      keys: [
+        { name: 'a', key: 'key-a' },
+        { name: 'b', key: 'key-b' },
+      ],
+    });
     upstream.script(answers(answered()), answers(completion('Cold.')), answers(completion('Cold.')));
     await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
-    for (const [key, more] of [['key-b', {}], ['key-a', { data: 'other' }]] as const) {
+    for (const [key, more] of [
+      ['key-b', {}],
+      ['key-a', { data: 'other' }],
+    ] as const) {
       const reply = await gateway.chat({ ...thinker, messages: bare(more) }, { authorization: `Bearer ${key}` });
-      expect([sentBack(), reply.headers.get('x-adjusted')]).toEqual([undefined, 'messages.reasoning: left out: issued by another provider or model']);
+      expect([sentBack(), reply.headers.get('x-adjusted')]).toEqual([
+        undefined,
+        'messages.reasoning: left out: issued by another provider or model',
+      ]);
     }
   });
 });
@@ -227,11 +286,15 @@ describe('a change of the config', () => {
 });
 
 describe('with Redis', () => {
-  const sharing = (url: string): object => ({ plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)) });
+  const sharing = (url: string): object => ({
+    plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)),
+  });
   const health = async (gateway: TestGateway): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
 
   test('refuses an address that is none, and does not show its password', async () => {
-    await expect(gatewayWith(sharing('redis://:p%ss@127.0.0.1:6379') as any)).rejects.toThrow(/^(?!.*p%ss).*redis_url is no address of a Redis; write it like redis:/);
+    await expect(gatewayWith(sharing('redis://:p%ss@127.0.0.1:6379') as any)).rejects.toThrow(
+      /^(?!.*p%ss).*redis_url is no address of a Redis; write it like redis:/,
+    );
   });
 
   test('is shared by two gateways, and its loss with Redis fails no request', async () => {

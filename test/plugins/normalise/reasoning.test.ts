@@ -23,7 +23,10 @@ describe('normalise/reasoning', () => {
     // spec, Limits 1: values outside a model's range are clamped, not rejected; the dialect knows the range
     [{ reasoning: { max_tokens: -5 } }, { effort: null, maxTokens: -5 }],
     [{ reasoning: { max_tokens: 1e20 } }, { effort: null, maxTokens: 1e20 }],
-    [{ reasoning_effort: 'low', reasoning: { max_tokens: 5 } }, { effort: null, maxTokens: 5 }],
+    [
+      { reasoning_effort: 'low', reasoning: { max_tokens: 5 } },
+      { effort: null, maxTokens: 5 },
+    ],
     [{ reasoning: { effort: null, max_tokens: null } }, { effort: null, maxTokens: null }],
     [{ reasoning_effort: null }, { effort: null, maxTokens: null }],
   ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toMatchObject(wanted));
@@ -38,7 +41,11 @@ describe('normalise/reasoning', () => {
   });
 
   it.each(['openai-chat', 'anthropic'])('has %s name the fields that it does not have', async (dialect) => {
-    const up = await provider(answers(dialect === 'anthropic' ? { content: [{ type: 'text', text: 'hello' }], stop_reason: 'end_turn', usage: {} } : completion('hello')));
+    const up = await provider(
+      answers(
+        dialect === 'anthropic' ? { content: [{ type: 'text', text: 'hello' }], stop_reason: 'end_turn', usage: {} } : completion('hello'),
+      ),
+    );
     const { chat, records } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
     const response = await chat({ model: 'thinker', reasoning: { exclude: true, effort: 'low' } });
     expect(response.headers.get('x-adjusted')).toContain('reasoning.exclude: dropped');
@@ -64,7 +71,15 @@ describe('normalise/reasoning', () => {
 
   it('never gives both an effort and a budget, and refuses only with its own errors', () => {
     const effort = fc.option(fc.constantFrom<unknown>(...efforts, 'other', 5));
-    const sent = fc.record({ reasoning_effort: effort, reasoning: fc.option(fc.record({ effort, max_tokens: fc.option(fc.oneof(fc.integer(), fc.double(), fc.string())) }, { requiredKeys: [] })) }, { requiredKeys: [] });
+    const sent = fc.record(
+      {
+        reasoning_effort: effort,
+        reasoning: fc.option(
+          fc.record({ effort, max_tokens: fc.option(fc.oneof(fc.integer(), fc.double(), fc.string())) }, { requiredKeys: [] }),
+        ),
+      },
+      { requiredKeys: [] },
+    );
     fc.assert(
       fc.property(sent, (more) => {
         try {
@@ -81,7 +96,17 @@ describe('normalise/reasoning', () => {
 describe('the effort of auto-routed requests', () => {
   it('is set for an alias without a version, and not for one with a version', async () => {
     const up = await provider(answers(completion('hello')));
-    const { chat } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'gpt-5.6-sol', aliases: ['gpt-5.6', 'gpt-5.6-2026-04-23'], free: true, providers: [{ providerId: 'up', reasoning: { efforts: ['none', 'medium', 'high'] } }] }] });
+    const { chat } = await gatewayOf({
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+      models: [
+        {
+          id: 'gpt-5.6-sol',
+          aliases: ['gpt-5.6', 'gpt-5.6-2026-04-23'],
+          free: true,
+          providers: [{ providerId: 'up', reasoning: { efforts: ['none', 'medium', 'high'] } }],
+        },
+      ],
+    });
     for (const model of ['gpt-5.6-sol', 'gpt-5.6', 'gpt-5.6-2026-04-23', 'up/gpt-5.6']) await chat({ model });
     expect(up.asked.map(({ json }) => json['reasoning_effort'])).toEqual(['medium', 'medium', undefined, undefined]);
   });
@@ -101,18 +126,25 @@ describe('the spelling of other APIs', () => {
     [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'thinking.budget_tokens' }],
     [{ thinking: { type: 'enabled' } }, { effort: 'high', maxTokens: null, field: 'thinking' }],
     [{ thinking: { type: 'adaptive' } }, { effort: 'high', maxTokens: null, field: 'thinking' }],
-    [{ thinking: { type: 'enabled' }, reasoning_effort: 'low' }, { effort: 'low', maxTokens: null, field: 'reasoning_effort' }],
+    [
+      { thinking: { type: 'enabled' }, reasoning_effort: 'low' },
+      { effort: 'low', maxTokens: null, field: 'reasoning_effort' },
+    ],
     [{ thinking: { type: 'disabled' } }, { effort: null, maxTokens: null, field: 'thinking', isOff: true }],
     [{ thinking: null }, { effort: null, maxTokens: null }],
   ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toEqual(wanted));
 
   it('says that max became xhigh', () => {
-    expect(withReasoning(request({ reasoning_effort: 'max' })).adjustments).toEqual([{ parameter: 'reasoning_effort', change: 'taken as xhigh' }]);
+    expect(withReasoning(request({ reasoning_effort: 'max' })).adjustments).toEqual([
+      { parameter: 'reasoning_effort', change: 'taken as xhigh' },
+    ]);
     expect(withReasoning(request({ reasoning_effort: 'high' }))).not.toHaveProperty('adjustments');
   });
 
   it('sends the other fields of `thinking`, and a vendor’s own types, to the provider', () => {
-    expect(withReasoning(request({ thinking: { type: 'enabled', clear_thinking: false } })).rest).toEqual({ thinking: { clear_thinking: false } });
+    expect(withReasoning(request({ thinking: { type: 'enabled', clear_thinking: false } })).rest).toEqual({
+      thinking: { clear_thinking: false },
+    });
     expect(withReasoning(request({ thinking: { type: 'enabled', budget_tokens: 2000 } })).rest).toEqual({});
     const { reasoning, rest } = withReasoning(request({ thinking: { type: 'auto', budget_tokens: 5 } }));
     expect([reasoning, rest]).toEqual([{ effort: null, maxTokens: null }, { thinking: { type: 'auto', budget_tokens: 5 } }]);
@@ -137,19 +169,31 @@ describe('the spelling of other APIs', () => {
     const entry = { dialect: 'openai-chat', base_url: up.url, api_key: 'k' };
     const { chat } = await gatewayOf({
       providers: { up: entry },
-      models: [{ id: 'thinks', free: true, providers: [{ providerId: 'up', reasoning: true }] }, { id: 'silent', free: true, providers: [{ providerId: 'up' }] }],
+      models: [
+        { id: 'thinks', free: true, providers: [{ providerId: 'up', reasoning: true }] },
+        { id: 'silent', free: true, providers: [{ providerId: 'up' }] },
+      ],
     });
     for (const more of [{ thinking: { type: 'disabled' } }, { reasoning: { enabled: false } }]) {
       for (const model of ['thinks', 'up/thinks', 'silent']) expect((await chat({ model, ...more })).status).toBe(200);
     }
-    expect(up.asked.map(({ json }) => [json['reasoning_effort'], json['thinking'], json['reasoning']])).toEqual([...Array(2)].flatMap(() => [['none', undefined, undefined], ['none', undefined, undefined], [undefined, undefined, undefined]]));
+    expect(up.asked.map(({ json }) => [json['reasoning_effort'], json['thinking'], json['reasoning']])).toEqual(
+      [...Array(2)].flatMap(() => [
+        ['none', undefined, undefined],
+        ['none', undefined, undefined],
+        [undefined, undefined, undefined],
+      ]),
+    );
   });
 
   it('names the field that was sent where the model cannot', async () => {
     const up = await provider(answers(completion('hello')));
     const { chat } = await gatewayOf({
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }, groq: { base_url: up.url, api_key: 'k' } },
-      models: [{ id: 'silent', free: true, providers: [{ providerId: 'up' }] }, { id: 'oss', free: true, providers: [{ providerId: 'groq', externalId: 'openai/gpt-oss-20b', reasoning: true }] }],
+      models: [
+        { id: 'silent', free: true, providers: [{ providerId: 'up' }] },
+        { id: 'oss', free: true, providers: [{ providerId: 'groq', externalId: 'openai/gpt-oss-20b', reasoning: true }] },
+      ],
     });
     const refusals = [
       ['silent', { reasoning: { effort: 'low' } }, 'model_not_supported', 'reasoning.effort'],

@@ -1,4 +1,6 @@
-/** route/capability: candidates that cannot do what the request asks are left out; if none is left, the error says what the request asked. */
+/**
+ * route/capability: candidates that cannot do what the request asks are left out; if none is left, the error says what the request asked.
+ */
 import { describe, expect, it } from 'vitest';
 import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
@@ -33,17 +35,35 @@ describe('a request for', () => {
   it.each(wishes)('%s that no provider supports is refused with an error that says so', async (_, wish, unable, code, param) => {
     const { chat, records } = await gatewayWith(unable, unable);
     const response = await chat(wish);
-    expect([response.status, await errorOf(response)]).toMatchObject([400, { type: 'invalid_request_error', code, param, message: expect.stringContaining('"plain"') }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      400,
+      { type: 'invalid_request_error', code, param, message: expect.stringContaining('"plain"') },
+    ]);
     expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ by: 'route/capability' }, { by: 'route/capability' }] });
   });
 
   it.each(wishes)('%s that only a provider without its key supports names the variable of the key', async (_, wish, unable) => {
     const { chat } = await gatewayOf({
-      providers: { off: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: '${OFF_KEY}' }, on: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: 'k' } },
-      models: [{ id: 'plain', free: true, providers: [{ providerId: 'off', externalId: 'x', ...all }, { providerId: 'on', externalId: 'x', ...unable }] }],
+      providers: {
+        off: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: '${OFF_KEY}' },
+        on: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: 'k' },
+      },
+      models: [
+        {
+          id: 'plain',
+          free: true,
+          providers: [
+            { providerId: 'off', externalId: 'x', ...all },
+            { providerId: 'on', externalId: 'x', ...unable },
+          ],
+        },
+      ],
     });
     const response = await chat(wish);
-    expect([response.status, await errorOf(response)]).toMatchObject([503, { code: 'no_provider_available', message: expect.stringContaining('OFF_KEY is not set') }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      503,
+      { code: 'no_provider_available', message: expect.stringContaining('OFF_KEY is not set') },
+    ]);
   });
 
   it('nothing special may go to any provider', async () => {
@@ -63,7 +83,12 @@ async function models(...entries: object[]) {
   const ids = entries.map((_, at) => `m${at}`);
   const gateway = await gatewayOf({
     providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
-    models: entries.map((entry, at) => ({ id: ids[at], free: true, providers: [{ providerId: 'up', externalId: `x${at}`, ...all, reasoning: false }], ...entry })),
+    models: entries.map((entry, at) => ({
+      id: ids[at],
+      free: true,
+      providers: [{ providerId: 'up', externalId: `x${at}`, ...all, reasoning: false }],
+      ...entry,
+    })),
     routing: { default: { strategy: 'ordered' }, models: { plain: { candidates: ids } } },
   });
   return { ...gateway, up, asked: () => up.asked.map(({ json }) => json?.model) };
@@ -81,18 +106,32 @@ const schema = { response_format: { type: 'json_schema', json_schema: { name: 'a
 
 describe('the capabilities in the entry of a model', () => {
   it.each<[string, object, object, object, string]>([
-    ...(['audio', 'file', 'video'] as const).map((kind): [string, object, object, object, string] => [kind, kinds[kind], reading(), reading(kind), 'messages']),
+    ...(['audio', 'file', 'video'] as const).map((kind): [string, object, object, object, string] => [
+      kind,
+      kinds[kind],
+      reading(),
+      reading(kind),
+      'messages',
+    ]),
     ['JSON', json, { json_output: false }, { json_output: true }, 'response_format'],
     ['a schema', schema, { json_output: true, structured_outputs: false }, { structured_outputs: true }, 'response_format'],
-  ])('send %s to a model that supports it, and without one it is refused before a provider is asked', async (_, wish, unable, able, param) => {
-    const { chat, records, asked } = await models(unable, able);
-    expect((await chat(wish)).status).toBe(200);
-    const refusal = await chat({ ...wish, model: 'm0' });
-    expect([refusal.status, await errorOf(refusal)]).toMatchObject([400, { code: 'model_not_supported', param, message: expect.stringContaining('"m0"') }]);
-    expect((await chat({ model: 'm0' })).status).toBe(200);
-    expect(asked()).toEqual(['x1', 'x0']);
-    expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^(takes|gives) no /) }]);
-  });
+  ])(
+    'send %s to a model that supports it, and without one it is refused before a provider is asked',
+    async (_, wish, unable, able, param) => {
+      const { chat, records, asked } = await models(unable, able);
+      expect((await chat(wish)).status).toBe(200);
+      const refusal = await chat({ ...wish, model: 'm0' });
+      expect([refusal.status, await errorOf(refusal)]).toMatchObject([
+        400,
+        { code: 'model_not_supported', param, message: expect.stringContaining('"m0"') },
+      ]);
+      expect((await chat({ model: 'm0' })).status).toBe(200);
+      expect(asked()).toEqual(['x1', 'x0']);
+      expect(records[0]?.ruledOut).toEqual([
+        { provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^(takes|gives) no /) },
+      ]);
+    },
+  );
 
   it('are unknown where the entry does not name them: then the provider decides', async () => {
     const { chat, asked } = await models({});
@@ -122,28 +161,51 @@ describe('a prompt', () => {
     const { chat, records, asked } = await models({ context_length: 1000 }, { context_length: 10_000 });
     expect((await chat(words(3000))).status).toBe(200);
     expect(asked()).toEqual(['x1']);
-    expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^has a smaller context than the prompt, which is about 30\d\d tokens$/) }]);
+    expect(records[0]?.ruledOut).toEqual([
+      {
+        provider: 'up',
+        model: 'm0',
+        by: 'route/capability',
+        reason: expect.stringMatching(/^has a smaller context than the prompt, which is about 30\d\d tokens$/),
+      },
+    ]);
   });
 
   it('that is too long for every context is refused before a provider is asked', async () => {
     const { chat, up } = await models({ context_length: 1000 }, { context_length: 1200 });
     const refusal = await chat(words(3000));
-    expect([refusal.status, await errorOf(refusal)]).toMatchObject([400, { code: 'context_length_exceeded', param: 'messages', message: expect.stringMatching(/about 30\d\d tokens, and the context of "plain" is 1200/) }]);
+    expect([refusal.status, await errorOf(refusal)]).toMatchObject([
+      400,
+      {
+        code: 'context_length_exceeded',
+        param: 'messages',
+        message: expect.stringMatching(/about 30\d\d tokens, and the context of "plain" is 1200/),
+      },
+    ]);
     expect((await chat({ messages: [{ role: 'user', content: 'hi' }], tools: tool2 })).status).toBe(400);
-    expect((await chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(3000) }, ...(image[0]?.content ?? [])] }] })).status).toBe(400);
+    expect(
+      (await chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(3000) }, ...(image[0]?.content ?? [])] }] }))
+        .status,
+    ).toBe(400);
     expect(up.asked).toEqual([]);
   });
 
   it('that is too long for the contexts that are left is not told of a larger one that is ruled out', async () => {
     const { chat } = await models({ context_length: 1000 }, { context_length: 1_000_000, structured_outputs: false });
-    const { message } = await errorOf(await chat({ ...words(3000), response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }));
+    const { message } = await errorOf(
+      await chat({ ...words(3000), response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }),
+    );
     expect(message).toMatch(/and the context of "plain" is 1000\. /);
   });
 
   it.each([
     ['as long as the estimate may err', { context_length: 1000 }, words(1900)],
     ['to a model whose context nobody knows', {}, words(3000)],
-    ['with a large image', { context_length: 1000 }, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(50_000)}` } }] }] }],
+    [
+      'with a large image',
+      { context_length: 1000 },
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(50_000)}` } }] }] },
+    ],
   ])('%s is judged by the provider', async (_, entry, wish) => {
     const { chat } = await models(entry);
     expect((await chat(wish)).status).toBe(200);
@@ -151,14 +213,27 @@ describe('a prompt', () => {
 });
 
 describe('a model that a wildcard allows', () => {
-  it.each([['alone', []], ['beside a model that can everything', [all]], ['beside one that can nothing', [{ streaming: false }]]])('is judged by its own entry, %s', async (_, others: object[]) => {
+  it.each([
+    ['alone', []],
+    ['beside a model that can everything', [all]],
+    ['beside one that can nothing', [{ streaming: false }]],
+  ])('is judged by its own entry, %s', async (_, others: object[]) => {
     const { url } = await provider();
     const { chat } = await gatewayOf({
       providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
-      models: [...others.map((abilities) => ({ id: 'other', free: true, providers: [{ providerId: 'up', ...abilities }] })), { id: 'plain-*', providers: [{ providerId: 'up', streaming: false }] }, { id: 'able-*', providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }],
+      models: [
+        ...others.map((abilities) => ({ id: 'other', free: true, providers: [{ providerId: 'up', ...abilities }] })),
+        { id: 'plain-*', providers: [{ providerId: 'up', streaming: false }] },
+        { id: 'able-*', providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] },
+      ],
     });
     const budget = { reasoning: { max_tokens: 2000 } };
-    const answered = [await chat({ model: 'plain-1', stream: true }), await chat({ model: 'able-1', stream: true }), await chat({ model: 'plain-1', ...budget }), await chat({ model: 'able-1', ...budget })];
+    const answered = [
+      await chat({ model: 'plain-1', stream: true }),
+      await chat({ model: 'able-1', stream: true }),
+      await chat({ model: 'plain-1', ...budget }),
+      await chat({ model: 'able-1', ...budget }),
+    ];
     expect(answered.map(({ status }) => status)).toEqual([400, 200, 400, 200]);
   });
 });

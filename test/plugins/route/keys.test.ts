@@ -12,7 +12,10 @@ const keyOf = ({ headers }: Asked): string => String(headers.authorization).repl
 const once = { routing: { default: { strategy: 'ordered', max_attempts: 5, retry: { same_target: 0, max_ms: 50 } } } };
 
 /** Answers depending on the key of the request. */
-const byKey = (steps: Readonly<Record<string, Step>>): Step => (response, asked) => (steps[keyOf(asked)] ?? fine)(response, asked);
+const byKey =
+  (steps: Readonly<Record<string, Step>>): Step =>
+  (response, asked) =>
+    (steps[keyOf(asked)] ?? fine)(response, asked);
 
 interface Pool extends TestGateway {
   readonly up: ScriptedUpstream;
@@ -57,7 +60,9 @@ describe('a provider with several keys', () => {
     const gateway = await pool(['a', 'b'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
     expect(await ask(gateway, 4)).toEqual([200, 200, 200, 200]);
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'b', 'b', 'b']);
-    expect(gateway.records[1]?.ruledOut).toMatchObject([{ provider: 'up', by: 'route/health', reason: expect.stringContaining('rate limit') as string }]);
+    expect(gateway.records[1]?.ruledOut).toMatchObject([
+      { provider: 'up', by: 'route/health', reason: expect.stringContaining('rate limit') as string },
+    ]);
   });
 
   it.each([401, 402, 403])('is asked with the next key after a %i, and no key twice', async (status) => {
@@ -68,14 +73,17 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked).toHaveLength(3);
   });
 
-  it.each([[401, 1], [403, 2]])('has a key rest for all models after a 401, and for one model after a 403 (%i)', async (status, calls) => {
+  it.each([
+    [401, 1],
+    [403, 2],
+  ])('has a key rest for all models after a 401, and for one model after a 403 (%i)', async (status, calls) => {
     const gateway = await pool(['a', 'b'], byKey({ a: fault(status) }));
     await gateway.chat({ model: 'plain' });
     for (let at = 0; at < 4; at++) await gateway.chat({ model: 'thinker' });
     expect(gateway.up.asked.filter((asked) => keyOf(asked) === 'a')).toHaveLength(calls);
   });
 
-  it('is followed by the next provider after a failure that is not the key\'s', async () => {
+  it("is followed by the next provider after a failure that is not the key's", async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once);
     const providers = config['providers'] as Record<string, object>;
@@ -87,15 +95,30 @@ describe('a provider with several keys', () => {
   it('shows no key in the log, nor in an error', async () => {
     const gateway = await pool(['secret-key-a', 'secret-key-b'], (response, asked) => fault(401)(response, asked));
     const response = await gateway.chat({});
-    expect(await response.text() + JSON.stringify(gateway.records) + gateway.lines.join('')).not.toContain('secret-key');
+    expect((await response.text()) + JSON.stringify(gateway.records) + gateway.lines.join('')).not.toContain('secret-key');
   });
 });
 
 describe('a conversation with reasoning', () => {
   const able = { tools: true, reasoning: true };
   const thought = { type: 'reasoning.encrypted', data: 'c2VjcmV0', format: 'openai-responses', id: 'rs_1', index: 0 };
-  const output = [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }];
-  const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'x', output: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'c2VjcmV0' }, ...output], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+  const output = [
+    {
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'hello', annotations: [] }],
+    },
+  ];
+  const response = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'x',
+    output: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'c2VjcmV0' }, ...output],
+    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  };
 
   async function thinking(step: Step): Promise<Pool> {
     const up = await provider(step);
@@ -109,7 +132,9 @@ describe('a conversation with reasoning', () => {
 
   /** The next turn after an answer. */
   const nextTurn = async (answer: Response): Promise<object> => {
-    const { choices: [choice] } = (await answer.json()) as { choices: { message: object }[] };
+    const {
+      choices: [choice],
+    } = (await answer.json()) as { choices: { message: object }[] };
     return { messages: [{ role: 'user', content: 'hi' }, choice?.message, { role: 'user', content: 'and now?' }] };
   };
 
@@ -125,7 +150,9 @@ describe('a conversation with reasoning', () => {
 
   it('continues with another key while that key rests, without the state that only that key can read', async () => {
     let isLimited = false;
-    const gateway = await thinking((reply, asked) => (isLimited && keyOf(asked) === 'a' ? fault(429, { 'retry-after': '60' }) : answers(response))(reply, asked));
+    const gateway = await thinking((reply, asked) =>
+      (isLimited && keyOf(asked) === 'a' ? fault(429, { 'retry-after': '60' }) : answers(response))(reply, asked),
+    );
     const turn = await nextTurn(await gateway.chat({}));
     isLimited = true;
     expect([(await gateway.chat(turn)).status, (await gateway.chat(turn)).status]).toEqual([200, 200]);

@@ -18,7 +18,13 @@ async function order(strategy: string, pricing: readonly (object | undefined)[],
   const ids = pricing.map((_, at) => `p${at}`);
   const { chat, records } = await gatewayOf({
     providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
-    models: [{ id: 'plain', pricing: price('0.5', '0.5'), providers: ids.map((providerId, at) => ({ providerId, externalId: 'x', ...(pricing[at] && { pricing: pricing[at] }) })) }],
+    models: [
+      {
+        id: 'plain',
+        pricing: price('0.5', '0.5'),
+        providers: ids.map((providerId, at) => ({ providerId, externalId: 'x', ...(pricing[at] && { pricing: pricing[at] }) })),
+      },
+    ],
     routing: { default: { strategy, max_attempts: 9, retry: { same_target: 0 } } },
   });
   for (let at = 0; at < times; at++) await chat({});
@@ -27,11 +33,19 @@ async function order(strategy: string, pricing: readonly (object | undefined)[],
 
 describe('route/policy', () => {
   it('ordered follows the file', async () => {
-    expect(await order('ordered', [price('3', '3'), price('1', '1'), price('2', '2')], 2)).toEqual([['p0', 'p1', 'p2'], ['p0', 'p1', 'p2']]);
+    expect(await order('ordered', [price('3', '3'), price('1', '1'), price('2', '2')], 2)).toEqual([
+      ['p0', 'p1', 'p2'],
+      ['p0', 'p1', 'p2'],
+    ]);
   });
 
   it('balanced begins each request at the next candidate', async () => {
-    expect(await order('balanced', [undefined, undefined, undefined], 4)).toEqual([['p0', 'p1', 'p2'], ['p1', 'p2', 'p0'], ['p2', 'p0', 'p1'], ['p0', 'p1', 'p2']]);
+    expect(await order('balanced', [undefined, undefined, undefined], 4)).toEqual([
+      ['p0', 'p1', 'p2'],
+      ['p1', 'p2', 'p0'],
+      ['p2', 'p0', 'p1'],
+      ['p0', 'p1', 'p2'],
+    ]);
   });
 
   it('cheapest orders by price', async () => {
@@ -43,7 +57,9 @@ describe('route/policy', () => {
   });
 
   it('cheapest compares prices as decimals, not as text', async () => {
-    expect(await order('cheapest', [price('0.00001', '0.00001'), price('0.000009', '0.000009'), price('0.0000000001', '0')])).toEqual([['p2', 'p1', 'p0']]);
+    expect(await order('cheapest', [price('0.00001', '0.00001'), price('0.000009', '0.000009'), price('0.0000000001', '0')])).toEqual([
+      ['p2', 'p1', 'p0'],
+    ]);
   });
 
   it('cheapest uses the price of the hour', async () => {
@@ -52,7 +68,10 @@ describe('route/policy', () => {
   });
 
   it('cheapest keeps the order of equal prices', async () => {
-    expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([['p0', 'p1'], ['p0', 'p1']]);
+    expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([
+      ['p0', 'p1'],
+      ['p0', 'p1'],
+    ]);
   });
 });
 
@@ -63,24 +82,45 @@ interface Offer {
 }
 
 const fine = answers(completion('hello'));
-const after = (ms: number): Step => async (response, asked) => {
-  vi.advanceTimersByTime(ms);
-  await fine(response, asked);
-};
+const after =
+  (ms: number): Step =>
+  async (response, asked) => {
+    vi.advanceTimersByTime(ms);
+    await fine(response, asked);
+  };
 
 /** The first provider of each of this many requests. */
 async function begins(strategy: string, offers: Readonly<Record<string, Offer>>, times: number): Promise<string[]> {
   const ups = await Promise.all(Object.entries(offers).map(async ([id, { step = fine }]) => [id, await provider(step)] as const));
   const { chat, records } = await gatewayOf({
-    providers: Object.fromEntries(ups.map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false }])),
-    models: [{ id: 'plain', pricing: price('0.000001', '0.000001'), providers: Object.entries(offers).map(([providerId, { weight, price: each }]) => ({ providerId, externalId: 'x', ...(weight && { weight }), ...(each && { pricing: price(each, each) }) })) }],
+    providers: Object.fromEntries(
+      ups.map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false }]),
+    ),
+    models: [
+      {
+        id: 'plain',
+        pricing: price('0.000001', '0.000001'),
+        providers: Object.entries(offers).map(([providerId, { weight, price: each }]) => ({
+          providerId,
+          externalId: 'x',
+          ...(weight && { weight }),
+          ...(each && { pricing: price(each, each) }),
+        })),
+      },
+    ],
     routing: { default: { strategy, max_attempts: 9, retry: { same_target: 0 } } },
   });
   for (let at = 0; at < times; at++) await chat({});
   return records.map(({ attempts }) => attempts[0]?.provider ?? '');
 }
 
-const count = (names: readonly string[]): Record<string, number> => Object.fromEntries(Array.from(Map.groupBy(names, (one) => one), ([one, all]) => [one, all.length]));
+const count = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(
+    Array.from(
+      Map.groupBy(names, (one) => one),
+      ([one, all]) => [one, all.length],
+    ),
+  );
 
 describe('weighted', () => {
   it('gives each candidate its share, evenly mixed', async () => {
@@ -100,19 +140,37 @@ describe('weighted', () => {
     const { chat, records } = await gatewayOf({
       providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
       models: [
-        { id: 'one', free: true, providers: [{ providerId: 'p', externalId: 'x', weight: 2 }, { providerId: 'q', externalId: 'x' }] },
+        {
+          id: 'one',
+          free: true,
+          providers: [
+            { providerId: 'p', externalId: 'x', weight: 2 },
+            { providerId: 'q', externalId: 'x' },
+          ],
+        },
         { id: 'two', free: true, providers: [{ providerId: 'p', externalId: 'y' }] },
       ],
       routing: { models: { mix: { strategy: 'weighted', candidates: [{ model: 'one', weight: 2 }, 'two'] } } },
     });
     for (let at = 0; at < 14; at++) await chat({ model: 'mix' });
-    expect(count(records.map(({ attempts }) => `${attempts[0]?.provider} ${attempts[0]?.externalId}`))).toEqual({ 'p x': 8, 'q x': 4, 'p y': 2 });
+    expect(count(records.map(({ attempts }) => `${attempts[0]?.provider} ${attempts[0]?.externalId}`))).toEqual({
+      'p x': 8,
+      'q x': 4,
+      'p y': 2,
+    });
   });
 });
 
 describe('fastest', () => {
   it('measures each target once, and then asks the fastest', async () => {
-    expect(await begins('fastest', { slow: { step: after(150) }, quick: {}, slower: { step: after(200) } }, 6)).toEqual(['slow', 'quick', 'slower', 'quick', 'quick', 'quick']);
+    expect(await begins('fastest', { slow: { step: after(150) }, quick: {}, slower: { step: after(200) } }, 6)).toEqual([
+      'slow',
+      'quick',
+      'slower',
+      'quick',
+      'quick',
+      'quick',
+    ]);
   });
 
   it('says that the speed of a target that is being measured is not known yet', async () => {
@@ -124,7 +182,10 @@ describe('fastest', () => {
     const { candidates } = (await (await chat({}, { 'x-dry-run': 'true' })).json()) as Explanation;
     leaves.abort();
     await first;
-    expect(candidates.map(({ provider: id, reason }) => [id, reason])).toEqual([['two', 'fastest: its speed is not known, so a request measures it'], ['one', 'fastest: its speed is not known yet, a request measures it now']]);
+    expect(candidates.map(({ provider: id, reason }) => [id, reason])).toEqual([
+      ['two', 'fastest: its speed is not known, so a request measures it'],
+      ['one', 'fastest: its speed is not known yet, a request measures it now'],
+    ]);
   });
 });
 
@@ -134,12 +195,16 @@ describe('balanced', () => {
   });
 
   it('gives more to cheap targets, and some to all', async () => {
-    expect(count(await begins('balanced', { dear: { price: '0.000004' }, cheap: { price: '0.000001' } }, 20))).toEqual({ cheap: 16, dear: 4 });
+    expect(count(await begins('balanced', { dear: { price: '0.000004' }, cheap: { price: '0.000001' } }, 20))).toEqual({
+      cheap: 16,
+      dear: 4,
+    });
   });
 
   it('gives less to targets that fail', async () => {
     let calls = 0;
-    const failsOften: Step = (response, asked) => (calls++ % 2 === 0 ? answers({ error: { message: 'no' } }, { status: 500 }) : fine)(response, asked);
+    const failsOften: Step = (response, asked) =>
+      (calls++ % 2 === 0 ? answers({ error: { message: 'no' } }, { status: 500 }) : fine)(response, asked);
     const { good = 0, bad = 0 } = count(await begins('balanced', { bad: { step: failsOften }, good: {} }, 40));
     expect(good).toBeGreaterThan(2 * bad);
     expect(bad).toBeGreaterThan(3);
@@ -154,7 +219,9 @@ describe('balanced', () => {
     const refuses = answers({ error: { message: 'no' } }, { status: 400 });
     const [one, two] = [await provider(fine), await provider(refuses, fine)];
     const quick = { strategy: 'fastest', candidates: ['plain'] };
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'balanced', retry: { same_target: 0 } }, models: { quick } } }));
+    const { chat, records } = await gatewayOf(
+      twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'balanced', retry: { same_target: 0 } }, models: { quick } } }),
+    );
     expect([(await chat({ model: 'quick' })).status, (await chat({ model: 'quick' })).status]).toEqual([200, 400]);
     for (let at = 0; at < 8; at++) await chat({});
     expect(count(records.slice(2).map(({ attempts }) => attempts[0]?.provider ?? ''))).toEqual({ one: 4, two: 4 });
@@ -163,6 +230,10 @@ describe('balanced', () => {
 
 it('weights that were all 0 for a turn do not end the rotation', () => {
   const shares = new Shares();
-  const first = (weight: number): string | undefined => shares.turn(['a', 'b'].map((id) => ({ id, weight })), false).order[0]?.id;
+  const first = (weight: number): string | undefined =>
+    shares.turn(
+      ['a', 'b'].map((id) => ({ id, weight })),
+      false,
+    ).order[0]?.id;
   expect([0, 0, 1, 1, 1, 1].map(first)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });

@@ -38,7 +38,12 @@ describe('a rule', () => {
     ['a long prompt', { prompt_tokens: '>100' }, { messages: [{ role: 'user', content: 'word '.repeat(500) }] }, {}],
     ['a short prompt', { prompt_tokens: '<100' }, {}, {}],
     ['a large answer', { max_tokens: '>1000' }, { max_tokens: 2000 }, {}],
-    ['a metadata value whose name has an underscore and a dot', { 'meta.cost_center.v2': 'gold' }, {}, { 'x-gateway-cost_center.v2': 'gold' }],
+    [
+      'a metadata value whose name has an underscore and a dot',
+      { 'meta.cost_center.v2': 'gold' },
+      {},
+      { 'x-gateway-cost_center.v2': 'gold' },
+    ],
     ['all of several', { stream: true, 'meta.tier': 'gold' }, { stream: true }, { 'x-gateway-tier': 'gold' }],
   ])('matches %s', async (_, condition, body, headers) => {
     expect(await servedBy(await withRules(when(condition)), body, headers as Record<string, string>)).toBe('chosen');
@@ -66,7 +71,10 @@ describe('a rule', () => {
     const up = await provider(answers({ error: { message: 'no' } }, { status: 500 }));
     const gateway = await withRules([], {
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
-      routing: { default: { max_attempts: 5, retry: { same_target: 0 } }, models: { auto: { candidates: ['usual'], fallbacks: ['chosen', 'second'], rules: when({ stream: false }) } } },
+      routing: {
+        default: { max_attempts: 5, retry: { same_target: 0 } },
+        models: { auto: { candidates: ['usual'], fallbacks: ['chosen', 'second'], rules: when({ stream: false }) } },
+      },
     });
     await (await gateway.chat({ model: 'auto' })).text();
     expect(up.asked.map(({ json }) => json['model'])).toEqual(['chosen', 'second']);
@@ -79,7 +87,14 @@ describe('a rule', () => {
   });
 
   it('matches the name of a key, and gives a key no model that it may not use', async () => {
-    const gateway = await withRules(when({ key: 'team-*' }), { keys: [{ name: 'team-a', key: 'key-a', models: ['auto'] }, { name: 'team-b', key: 'key-b', models: ['usual'] }, { name: 'other', key: 'key-c' }], routing: { models: { auto: { candidates: ['usual'], rules: when({ key: 'team-*' }) }, usual: { rules: when({ key: 'team-*' }) } } } });
+    const gateway = await withRules(when({ key: 'team-*' }), {
+      keys: [
+        { name: 'team-a', key: 'key-a', models: ['auto'] },
+        { name: 'team-b', key: 'key-b', models: ['usual'] },
+        { name: 'other', key: 'key-c' },
+      ],
+      routing: { models: { auto: { candidates: ['usual'], rules: when({ key: 'team-*' }) }, usual: { rules: when({ key: 'team-*' }) } } },
+    });
     expect(await servedBy(gateway, {}, { authorization: 'Bearer key-a' })).toBe('chosen');
     expect(await servedBy(gateway, {}, { authorization: 'Bearer key-c' })).toBe('usual');
     // the key may use the name that it asks for, and so the models of that name

@@ -12,11 +12,22 @@ interface Scene extends TestGateway {
   readonly ups: readonly ScriptedUpstream[];
 }
 
-async function scene(sticky: string, { providers = 4, strategy = 'balanced', keys = ['k'], weights = [] as number[] } = {}): Promise<Scene> {
+async function scene(
+  sticky: string,
+  { providers = 4, strategy = 'balanced', keys = ['k'], weights = [] as number[] } = {},
+): Promise<Scene> {
   const ups = await Promise.all(Array.from({ length: providers }, () => provider(fine)));
   const gateway = await gatewayOf({
-    providers: Object.fromEntries(ups.map(({ url }, at) => [`p${at}`, { dialect: 'openai-chat', base_url: url, api_key: keys.length === 1 ? keys[0] : keys }])),
-    models: [{ id: 'plain', free: true, providers: ups.map((_, at) => ({ providerId: `p${at}`, externalId: 'x', ...(weights[at] && { weight: weights[at] }) })) }],
+    providers: Object.fromEntries(
+      ups.map(({ url }, at) => [`p${at}`, { dialect: 'openai-chat', base_url: url, api_key: keys.length === 1 ? keys[0] : keys }]),
+    ),
+    models: [
+      {
+        id: 'plain',
+        free: true,
+        providers: ups.map((_, at) => ({ providerId: `p${at}`, externalId: 'x', ...(weights[at] && { weight: weights[at] }) })),
+      },
+    ],
     routing: { default: { strategy, sticky, retry: { same_target: 0 } } },
   });
   return { ...gateway, ups };
@@ -30,13 +41,17 @@ describe('sticky: meta.session-id', () => {
     const gateway = await scene('meta.session-id');
     const sessions = Array.from({ length: 40 }, (_, at) => `session ${at}`);
     const first = await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))));
-    for (let turn = 0; turn < 3; turn++) expect(await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))))).toEqual(first);
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))))).toEqual(first);
+    }
     expect(new Set(first).size).toBe(4);
   });
 
   it('chooses the same target in another gateway', async () => {
     const [one, two] = [await scene('meta.session-id'), await scene('meta.session-id')];
-    for (const session of ['a', 'b', 'c', 'd', 'e']) expect(await askedBy(inSession(one, session))).toBe(await askedBy(inSession(two, session)));
+    for (const session of ['a', 'b', 'c', 'd', 'e']) {
+      expect(await askedBy(inSession(one, session))).toBe(await askedBy(inSession(two, session)));
+    }
   });
 
   it('spreads sessions by weight', async () => {
@@ -72,7 +87,9 @@ describe('sticky: meta.session-id', () => {
 
   it('keeps the order of providers of `ordered`', async () => {
     const gateway = await scene('meta.session-id', { strategy: 'ordered' });
-    expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(new Set(['p0']));
+    expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(
+      new Set(['p0']),
+    );
   });
 });
 
@@ -94,7 +111,14 @@ describe('sticky: conversation', () => {
     const gateway = await scene('conversation', { keys: ['a', 'b'] });
     const homes: string[] = [];
     for (let at = 0; at < 16; at++) {
-      const home = await askedBy(gateway.chat({ messages: [{ role: 'system', content: 'Sei kurz.' }, { role: 'user', content: `question ${at}: ¿qué? 日本` }] }));
+      const home = await askedBy(
+        gateway.chat({
+          messages: [
+            { role: 'system', content: 'Sei kurz.' },
+            { role: 'user', content: `question ${at}: ¿qué? 日本` },
+          ],
+        }),
+      );
       homes.push(`${home}${gateway.ups[Number(home?.slice(1))]?.asked.at(-1)?.headers.authorization?.slice(-1)}`);
     }
     expect(homes.join(' ')).toBe('p2b p0a p1b p0b p0b p2a p1a p3a p3a p1b p2a p3b p3a p1a p0a p1a');
@@ -102,7 +126,9 @@ describe('sticky: conversation', () => {
 
   it.each(['user', 'system'])('spreads conversations that begin with a message of the %s', async (role) => {
     const gateway = await scene('conversation');
-    const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said(role, `conversation ${at}`)] }))));
+    const asked = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said(role, `conversation ${at}`)] }))),
+    );
     expect(new Set(asked).size).toBe(4);
   });
 });
@@ -110,13 +136,32 @@ describe('sticky: conversation', () => {
 describe('a request without a common beginning follows the strategy', () => {
   it.each([
     ['embeddings, which are no conversation', 'conversation', '/v1/embeddings', (at: number) => ({ input: `text ${at}` }), {}],
-    ['requests with an empty session', 'meta.session-id', '/v1/chat/completions', (at: number) => ({ messages: [{ role: 'user', content: `question ${at}` }] }), { 'x-gateway-session-id': '' }],
+    [
+      'requests with an empty session',
+      'meta.session-id',
+      '/v1/chat/completions',
+      (at: number) => ({ messages: [{ role: 'user', content: `question ${at}` }] }),
+      { 'x-gateway-session-id': '' },
+    ],
   ])('%s', async (_, sticky, path, bodyOf, headers) => {
-    const up = await provider((response, { url, json }) => answers(url.endsWith('/embeddings') ? { data: [{ index: 0, embedding: [json['input'].length] }], usage: { prompt_tokens: 1 } } : completion('hello'))(response, { url, json } as Asked));
+    const up = await provider((response, { url, json }) =>
+      answers(
+        url.endsWith('/embeddings')
+          ? { data: [{ index: 0, embedding: [json['input'].length] }], usage: { prompt_tokens: 1 } }
+          : completion('hello'),
+      )(response, { url, json } as Asked),
+    );
     const ids = ['a', 'b', 'c', 'd'];
     const gateway = await gatewayOf({
       providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
-      models: [{ id: 'plain', free: true, architecture: { output_modalities: [path.endsWith('embeddings') ? 'embeddings' : 'text'] }, providers: ids.map((providerId) => ({ providerId, externalId: 'x' })) }],
+      models: [
+        {
+          id: 'plain',
+          free: true,
+          architecture: { output_modalities: [path.endsWith('embeddings') ? 'embeddings' : 'text'] },
+          providers: ids.map((providerId) => ({ providerId, externalId: 'x' })),
+        },
+      ],
       routing: { default: { strategy: 'weighted', sticky, retry: { same_target: 0 } } },
     });
     for (let at = 0; at < 8; at++) expect((await gateway.post({ model: 'plain', ...bodyOf(at) }, { path, headers })).status).toBe(200);
@@ -132,7 +177,12 @@ describe('a prompt cache', () => {
       const prompt = JSON.stringify(asked.json['messages']);
       const shared = Math.max(0, ...seen.map((earlier) => sharedLength(earlier, prompt)));
       seen.push(prompt);
-      const usage = { prompt_tokens: Math.ceil(prompt.length / 4), completion_tokens: 5, total_tokens: 5 + Math.ceil(prompt.length / 4), prompt_tokens_details: { cached_tokens: Math.floor(shared / 4) } };
+      const usage = {
+        prompt_tokens: Math.ceil(prompt.length / 4),
+        completion_tokens: 5,
+        total_tokens: 5 + Math.ceil(prompt.length / 4),
+        prompt_tokens_details: { cached_tokens: Math.floor(shared / 4) },
+      };
       return answers({ ...completion('an answer of some words'), usage })(response, asked);
     };
   }

@@ -33,7 +33,12 @@ async function proxyTo(port: number, status = 200) {
 
 /** A provider with TLS as `provider.example`, with a certificate of an authority that Node does not trust. */
 async function encrypted({ key, cert } = certificate('DNS:provider.example,IP:127.0.0.1')) {
-  const port = await portOf(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
+  const port = await portOf(
+    createServer(
+      { key, cert },
+      (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through'))),
+    ),
+  );
   return { port, ca: cert };
 }
 
@@ -47,7 +52,11 @@ afterEach(() => {
 });
 
 /** @param connect how long a connection may take, in ms; short in tests without a connection */
-const gatewayTo = (base_url: string, more: object = {}, connect = 5000) => gatewayOf({ ...oneUpstream(base_url, routing({ connect })), providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } } });
+const gatewayTo = (base_url: string, more: object = {}, connect = 5000) =>
+  gatewayOf({
+    ...oneUpstream(base_url, routing({ connect })),
+    providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } },
+  });
 
 describe('a provider', () => {
   it('is asked through the proxy of its entry, with its name and password, on connections that are used again', async () => {
@@ -85,7 +94,9 @@ describe('a provider', () => {
     const proxy = await proxyTo(port);
     process.env['HTTPS_PROXY'] = proxy.url;
     expect(await contentOf(await (await gatewayTo(`https://127.0.0.1:${port}/v1`, { ca })).chat({}))).toBe('through');
-    expect((await (await gatewayTo('https://provider.example/v1', { ca, proxy: 'none' }, 300)).chat({})).status).toBeGreaterThanOrEqual(502);
+    expect((await (await gatewayTo('https://provider.example/v1', { ca, proxy: 'none' }, 300)).chat({})).status).toBeGreaterThanOrEqual(
+      502,
+    );
     expect(proxy.asked).toEqual([]);
   });
 
@@ -127,7 +138,10 @@ describe('a proxy', () => {
   it('that refuses is an error that leaves out its address', async () => {
     const proxy = await proxyTo(1, 407);
     const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url });
-    expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_unreachable', message: 'The provider cannot be reached: the proxy on the way to it failed.' });
+    expect(await errorOf(await chat({}))).toMatchObject({
+      code: 'upstream_unreachable',
+      message: 'The provider cannot be reached: the proxy on the way to it failed.',
+    });
   });
 
   it('that cannot be reached is an error too', async () => {
@@ -135,11 +149,17 @@ describe('a proxy', () => {
     expect((await errorOf(await chat({}))).message).toContain('the proxy on the way to it failed');
   });
 
-  it.each(['socks5://127.0.0.1:1080', 'http://127.0.0.1:99999', 'http://:3128', 'http://ann:s%zz@127.0.0.1:1'])('with an unsupported address, %s, is an error too', async (address) => {
-    process.env['ALL_PROXY'] = address;
-    const { chat } = await gatewayTo('https://provider.example/v1');
-    expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_unreachable', message: 'The provider cannot be reached: the proxy on the way to it failed.' });
-  });
+  it.each(['socks5://127.0.0.1:1080', 'http://127.0.0.1:99999', 'http://:3128', 'http://ann:s%zz@127.0.0.1:1'])(
+    'with an unsupported address, %s, is an error too',
+    async (address) => {
+      process.env['ALL_PROXY'] = address;
+      const { chat } = await gatewayTo('https://provider.example/v1');
+      expect(await errorOf(await chat({}))).toMatchObject({
+        code: 'upstream_unreachable',
+        message: 'The provider cannot be reached: the proxy on the way to it failed.',
+      });
+    },
+  );
 
   // a pause of the machine makes it longer
   it('that does not answer takes at most the time to connect', { retry: 2 }, async () => {

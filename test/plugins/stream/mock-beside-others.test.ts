@@ -5,7 +5,10 @@ import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
 const configOf = (providers: object, order: readonly string[]): Record<string, unknown> => ({
   providers: { mock: { dialect: 'mock' }, ...providers },
-  models: [{ id: 'mixed', free: true, providers: order.map((providerId) => ({ providerId })) }, { id: 'mock', free: true, providers: [{ providerId: 'mock' }] }],
+  models: [
+    { id: 'mixed', free: true, providers: order.map((providerId) => ({ providerId })) },
+    { id: 'mock', free: true, providers: [{ providerId: 'mock' }] },
+  ],
   routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
 });
 
@@ -24,12 +27,17 @@ describe('the mock', () => {
   });
 
   it('answers for mixed models only if no real provider is on', async () => {
-    const gateway = await gatewayOf(configOf({ real: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1', api_key: '${NEVER_SET_IN_TESTS}' } }, ['real', 'mock']));
+    const gateway = await gatewayOf(
+      configOf({ real: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1', api_key: '${NEVER_SET_IN_TESTS}' } }, ['real', 'mock']),
+    );
     expect((await gateway.chat({ model: 'mixed' })).status).toBe(200);
   });
 
   it.each([
-    ['/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    [
+      '/v1/messages',
+      { max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    ],
     ['/v1/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
   ])('accepts parameters that others refuse or drop, as its page says: %s', async (path, body) => {
     const able = { models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock', tools: true }] }] };

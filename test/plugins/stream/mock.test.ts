@@ -27,25 +27,37 @@ describe('the plugin', () => {
   });
 
   it('answers any request, or refuses it with an error of the gateway', async () => {
-    await fc.assert(fc.asyncProperty(acceptedRequest('mock'), async (request) => {
-      const thrown: unknown = await chunksOf(request.messages, request).catch((error: unknown) => error);
-      if (!Array.isArray(thrown) && !GatewayError.is(thrown)) throw thrown;
-    }));
+    await fc.assert(
+      fc.asyncProperty(acceptedRequest('mock'), async (request) => {
+        const thrown: unknown = await chunksOf(request.messages, request).catch((error: unknown) => error);
+        if (!Array.isArray(thrown) && !GatewayError.is(thrown)) throw thrown;
+      }),
+    );
   });
 
   it('describes each of its options', () => {
-    for (const property of Object.values((mock.schema as { properties: Record<string, unknown> }).properties)) expect(property).toHaveProperty('description');
+    for (const property of Object.values((mock.schema as { properties: Record<string, unknown> }).properties)) {
+      expect(property).toHaveProperty('description');
+    }
   });
 });
 
 describe('the echo', () => {
   it('repeats the last user text', async () => {
-    const messages: Message[] = [{ role: 'user', content: 'first' }, { role: 'assistant', content: 'first' }, { role: 'user', content: 'second  one\n  indented' }];
+    const messages: Message[] = [
+      { role: 'user', content: 'first' },
+      { role: 'assistant', content: 'first' },
+      { role: 'user', content: 'second  one\n  indented' },
+    ];
     expect(await ask(messages)).toMatchObject({ text: 'second  one\n  indented', finish: 'completed', native: 'stop' });
   });
 
   it('repeats text parts', async () => {
-    const content = [{ type: 'text', text: 'look:' }, { type: 'image_url', image_url: { url: 'data:,' } }, { type: 'text', text: 'a cat' }];
+    const content = [
+      { type: 'text', text: 'look:' },
+      { type: 'image_url', image_url: { url: 'data:,' } },
+      { type: 'text', text: 'a cat' },
+    ];
     expect((await ask([{ role: 'user', content }])).text).toBe('look:\na cat');
   });
 
@@ -59,16 +71,21 @@ describe('the echo', () => {
   });
 
   it('loses no character of any text', () => {
-    fc.assert(fc.property(fc.oneof(anyText(), fc.string({ unit: fc.constantFrom(' ', '\n', 'a', '\ud800', '🙂') })), (text) => {
-      const parts = [...pieces(text)];
-      expect(parts.join('')).toBe(text);
-      expect(parts).toHaveLength(countTokens(text));
-    }));
+    fc.assert(
+      fc.property(fc.oneof(anyText(), fc.string({ unit: fc.constantFrom(' ', '\n', 'a', '\ud800', '🙂') })), (text) => {
+        const parts = [...pieces(text)];
+        expect(parts.join('')).toBe(text);
+        expect(parts).toHaveLength(countTokens(text));
+      }),
+    );
   });
 
   it('ends with the usage', async () => {
     const chunks = await chunksOf('one two three', { n: 2 });
-    expect(chunks.at(-1)).toEqual({ type: 'usage', usage: { input: 3, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 6, reasoning: 0 } });
+    expect(chunks.at(-1)).toEqual({
+      type: 'usage',
+      usage: { input: 3, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 6, reasoning: 0 },
+    });
   });
 });
 
@@ -82,9 +99,12 @@ describe('instructions', () => {
     expect((await ask(prompt)).text).toBe(text);
   });
 
-  it.each(['[[ -f x ]]', '[[1,2],[3]]', '[[:alpha:]]', '[[Wiki]]', '[[see below]]', '[[say:unclosed', '[[[[', ']]'])('do not include other text in brackets: %s', async (text) => {
-    expect((await ask(text)).text).toBe(text);
-  });
+  it.each(['[[ -f x ]]', '[[1,2],[3]]', '[[:alpha:]]', '[[Wiki]]', '[[see below]]', '[[say:unclosed', '[[[[', ']]'])(
+    'do not include other text in brackets: %s',
+    async (text) => {
+      expect((await ask(text)).text).toBe(text);
+    },
+  );
 
   it.each([
     ['[[say:some other text]] ignored', 'some other text'],
@@ -103,7 +123,12 @@ describe('instructions', () => {
   });
 
   it('that are unknown are refused, and the error names the known ones', async () => {
-    const error = await refusal(ask([{ role: 'system', content: 'be kind' }, { role: 'user', content: '[[sey:hi]]' }]));
+    const error = await refusal(
+      ask([
+        { role: 'system', content: 'be kind' },
+        { role: 'user', content: '[[sey:hi]]' },
+      ]),
+    );
     expect(error).toMatchObject({ code: 'invalid_value', status: 400, param: 'messages[1].content', retryable: false });
     for (const { form } of Object.values(grammar)) expect(error.message).toContain(form);
   });
@@ -128,7 +153,8 @@ describe('instructions', () => {
   });
 });
 
-const think = (reasoning: Attempt['reasoning'], more: Scene = {}) => ask('Why?', { mapping: { reasoning: thinker }, attempt: { reasoning }, ...more });
+const think = (reasoning: Attempt['reasoning'], more: Scene = {}) =>
+  ask('Why?', { mapping: { reasoning: thinker }, attempt: { reasoning }, ...more });
 
 describe('reasoning', () => {
   it('comes before the text', async () => {
@@ -140,7 +166,9 @@ describe('reasoning', () => {
 
   it('is longer with more effort', async () => {
     const counts: number[] = [];
-    for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const) counts.push((await think({ effort, maxTokens: null })).usage?.reasoning ?? -1);
+    for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const) {
+      counts.push((await think({ effort, maxTokens: null })).usage?.reasoning ?? -1);
+    }
     expect(counts).toEqual([...new Set(counts)].sort((a, b) => a - b));
     expect(counts[0]).toBe(0);
   });
@@ -153,13 +181,19 @@ describe('reasoning', () => {
   });
 
   it('is counted where it is not exposed', async () => {
-    const { reasoning, usage } = await think({ effort: 'low', maxTokens: null }, { mapping: { reasoning: { ...thinker, exposes: 'nothing' } } });
+    const { reasoning, usage } = await think(
+      { effort: 'low', maxTokens: null },
+      { mapping: { reasoning: { ...thinker, exposes: 'nothing' } } },
+    );
     expect(reasoning).toBe('');
     expect(usage?.reasoning).toBeGreaterThan(0);
   });
 
   it('needs a model that has the ability', async () => {
-    expect(await think({ effort: 'high', maxTokens: null }, { mapping: { reasoning: null } })).toMatchObject({ reasoning: '', usage: { reasoning: 0 } });
+    expect(await think({ effort: 'high', maxTokens: null }, { mapping: { reasoning: null } })).toMatchObject({
+      reasoning: '',
+      usage: { reasoning: 0 },
+    });
   });
 
   it('refuses an effort that the mapping does not have', async () => {
@@ -184,24 +218,40 @@ describe('limits', () => {
   });
 
   it('are never exceeded', async () => {
-    await fc.assert(fc.asyncProperty(fc.nat(30), fc.nat(40), async (words, maxTokens) => {
-      const { usage } = await ask(`[[words:${words + 1}]]`, { maxTokens, mapping: { reasoning: thinker }, attempt: { reasoning: { effort: 'minimal', maxTokens: null } } });
-      expect(usage === null ? null : completionTokens(usage)).toBeLessThanOrEqual(maxTokens);
-    }));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(30), fc.nat(40), async (words, maxTokens) => {
+        const { usage } = await ask(`[[words:${words + 1}]]`, {
+          maxTokens,
+          mapping: { reasoning: thinker },
+          attempt: { reasoning: { effort: 'minimal', maxTokens: null } },
+        });
+        expect(usage === null ? null : completionTokens(usage)).toBeLessThanOrEqual(maxTokens);
+      }),
+    );
   });
 
-  it.each([['three', 'one two '], [['nowhere', 'two', 'one two'], ''], ['', 'one two three']])('end before a stop sequence: %j', async (stop, text) => {
+  it.each([
+    ['three', 'one two '],
+    [['nowhere', 'two', 'one two'], ''],
+    ['', 'one two three'],
+  ])('end before a stop sequence: %j', async (stop, text) => {
     expect(await ask('one two three', { stop })).toMatchObject({ text, finish: 'completed' });
   });
 
-  it.each([['three', 64, 'one two '], ['three', 65, 'one two three'], ['one', 1, '']])('include only the first 64 stop sequences: %s as number %i', async (word, number, text) => {
+  it.each([
+    ['three', 64, 'one two '],
+    ['three', 65, 'one two three'],
+    ['one', 1, ''],
+  ])('include only the first 64 stop sequences: %s as number %i', async (word, number, text) => {
     const stop = [...Array.from({ length: number - 1 }, () => 'nowhere'), ...Array.from({ length: 200_000 }, () => word)];
     expect(await ask('one two three', { stop })).toMatchObject({ text });
   });
 
   it('give as many answers as requested', async () => {
     const { choices } = await ask('hi', { n: 3 });
-    expect(choices.map(({ text, finish }) => ({ text, finish }))).toEqual(Array.from({ length: 3 }, () => ({ text: 'hi', finish: 'completed' })));
+    expect(choices.map(({ text, finish }) => ({ text, finish }))).toEqual(
+      Array.from({ length: 3 }, () => ({ text: 'hi', finish: 'completed' })),
+    );
   });
 
   it.each([0, 1.5, 1000])('refuse %d answers', async (n) => {

@@ -46,7 +46,10 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   // no provider rests, because a resting provider is not asked
   const plugins = quietPlugins.filter((name) => name !== 'route/health');
-  const config = oneUpstream(url, { plugins, routing: { default: { strategy: 'ordered', max_attempts: 1, timeout_ms: { connect: 2000, first_byte: 300, idle: 300, total: 1000 } } } });
+  const config = oneUpstream(url, {
+    plugins,
+    routing: { default: { strategy: 'ordered', max_attempts: 1, timeout_ms: { connect: 2000, first_byte: 300, idle: 300, total: 1000 } } },
+  });
   Object.assign((config['providers'] as { up: object }).up, { api_key: secret });
   gateway = await testGateway({ config });
 });
@@ -57,8 +60,14 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const head = (status: number, headers: readonly string[], body: string): string => `HTTP/1.1 ${status} OK\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n${body}`;
-const sized = (status: number, body: string, ...more: string[]): string => head(status, ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, ...more], Buffer.from(body).toString('latin1'));
+const head = (status: number, headers: readonly string[], body: string): string =>
+  `HTTP/1.1 ${status} OK\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n${body}`;
+const sized = (status: number, body: string, ...more: string[]): string =>
+  head(
+    status,
+    ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, ...more],
+    Buffer.from(body).toString('latin1'),
+  );
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${Buffer.from(text).toString('latin1')}\r\n`;
 const chunks = said('one', 'two').map(chunk).join('');
 const zipped = gzipSync(JSON.stringify(completion('hello'))).toString('latin1');
@@ -74,14 +83,62 @@ const sound: readonly string[] = [
   `HTTP/1.1 103 Early\r\nlink: <x>\r\n\r\n${sized(200, JSON.stringify(completion('hello')))}`,
 ];
 
-const put = fc.constantFrom('', '\r\n', '\n', '\r', '\0', ':', ' ', '\xff', '{', '"', '}', 'zz\r\n', '0\r\n\r\n', 'HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'HTTP/2.0 ', '999', 'content-length: 5\r\n', 'content-length: -1\r\n', 'content-length: 99999999999999999999\r\n', 'transfer-encoding: chunked\r\n', 'transfer-encoding: gzip\r\n', 'content-encoding: br\r\n', 'content-encoding: zstd, gzip, deflate\r\n', 'content-type: text/plain\r\n', 'content-type: text/event-stream\r\n', 'retry-after: soon\r\n', 'retry-after: 1e99\r\n', 'x-a: \x80\xff\r\n', 'set-cookie: a=b\r\n', 'connection: close\r\n', `x: ${'y'.repeat(70_000)}\r\n`, 'data: [DONE]\n\n', 'data: {"error":{"message":"x","code":null}}\n\n', 'data: null\n\n', 'event: error\n', '\x16\x03\x01\x02');
+const put = fc.constantFrom(
+  '',
+  '\r\n',
+  '\n',
+  '\r',
+  '\0',
+  ':',
+  ' ',
+  '\xff',
+  '{',
+  '"',
+  '}',
+  'zz\r\n',
+  '0\r\n\r\n',
+  'HTTP/1.1 200 OK\r\n\r\n',
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+  'HTTP/2.0 ',
+  '999',
+  'content-length: 5\r\n',
+  'content-length: -1\r\n',
+  'content-length: 99999999999999999999\r\n',
+  'transfer-encoding: chunked\r\n',
+  'transfer-encoding: gzip\r\n',
+  'content-encoding: br\r\n',
+  'content-encoding: zstd, gzip, deflate\r\n',
+  'content-type: text/plain\r\n',
+  'content-type: text/event-stream\r\n',
+  'retry-after: soon\r\n',
+  'retry-after: 1e99\r\n',
+  'x-a: \x80\xff\r\n',
+  'set-cookie: a=b\r\n',
+  'connection: close\r\n',
+  `x: ${'y'.repeat(70_000)}\r\n`,
+  'data: [DONE]\n\n',
+  'data: {"error":{"message":"x","code":null}}\n\n',
+  'data: null\n\n',
+  'event: error\n',
+  '\x16\x03\x01\x02',
+);
 const damage = fc.tuple(fc.nat(), fc.nat(4), put);
-const answer: fc.Arbitrary<Answer> = fc.record({ text: fc.constantFrom(...sound), damages: fc.array(damage, { maxLength: 3 }), tear: fc.nat(), end: fc.constantFrom<Answer['end']>('close', 'close', 'reset', 'keep') }).map(({ text, damages, tear, end }) => {
-  let all = text;
-  for (const [at, length, more] of damages) all = all.slice(0, at % (all.length + 1)) + more + all.slice((at % (all.length + 1)) + length);
-  const bytes = Buffer.from(all, 'latin1');
-  return { parts: [bytes.subarray(0, tear % (bytes.length + 1)), bytes.subarray(tear % (bytes.length + 1))], end };
-});
+const answer: fc.Arbitrary<Answer> = fc
+  .record({
+    text: fc.constantFrom(...sound),
+    damages: fc.array(damage, { maxLength: 3 }),
+    tear: fc.nat(),
+    end: fc.constantFrom<Answer['end']>('close', 'close', 'reset', 'keep'),
+  })
+  .map(({ text, damages, tear, end }) => {
+    let all = text;
+    for (const [at, length, more] of damages) {
+      all = all.slice(0, at % (all.length + 1)) + more + all.slice((at % (all.length + 1)) + length);
+    }
+    const bytes = Buffer.from(all, 'latin1');
+    return { parts: [bytes.subarray(0, tear % (bytes.length + 1)), bytes.subarray(tear % (bytes.length + 1))], end };
+  });
 
 let number = 0;
 
@@ -89,7 +146,17 @@ async function expectSound(one: Answer, isStream: boolean): Promise<void> {
   const name = `case-${++number}`;
   answers.set(name, one);
   const body = JSON.stringify({ model: 'plain', stream: isStream, user: name, messages: [{ role: 'user', content: 'hi' }] });
-  const { replies: [reply], rest } = await exchangeBytes(gateway.url, { parts: [Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`)], wanted: 1 });
+  const {
+    replies: [reply],
+    rest,
+  } = await exchangeBytes(gateway.url, {
+    parts: [
+      Buffer.from(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      ),
+    ],
+    wanted: 1,
+  });
   answers.delete(name);
   const text = reply?.body.toString() ?? '';
   expect([reply === undefined, rest.length]).toEqual([false, 0]);

@@ -15,10 +15,20 @@ describe('an answer', () => {
     ['nobody', {}, undefined],
   ])('is on record with the id that %s gave it', async (_, headers, id) => {
     const up = await provider();
-    up.script(answers({ error: { message: 'broken' } }, { status: 500, headers }), answers(completion('hello'), { headers }), streams(said('one')));
+    up.script(
+      answers({ error: { message: 'broken' } }, { status: 500, headers }),
+      answers(completion('hello'), { headers }),
+      streams(said('one')),
+    );
     const { chat, records } = await gatewayOf(oneUpstream(up.url, routing({}, { retry: { same_target: 1 } })));
     await chat({});
     await (await chat({ stream: true })).text();
-    expect(records.map(({ attempts }) => attempts.map(({ outcome, providerRequestId }) => [outcome, providerRequestId]))).toEqual([[['upstream_error', id], ['answered', id]], [['answered', undefined]]]);
+    expect(records.map(({ attempts }) => attempts.map(({ outcome, providerRequestId }) => [outcome, providerRequestId]))).toEqual([
+      [
+        ['upstream_error', id],
+        ['answered', id],
+      ],
+      [['answered', undefined]],
+    ]);
   });
 });

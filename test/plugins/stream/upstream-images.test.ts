@@ -16,7 +16,19 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../core/scene.ts';
 
 describe('a public address', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '100.128.0.1', '192.167.255.255', '223.255.255.255', '2606:4700::1111', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'])('%s', (address) => expect(isPublic(address)).toBe(true));
+  it.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '172.15.255.255',
+    '172.32.0.1',
+    '100.63.255.255',
+    '100.128.0.1',
+    '192.167.255.255',
+    '223.255.255.255',
+    '2606:4700::1111',
+    '2a00:1450:4001:81b::200e',
+    '::ffff:8.8.8.8',
+  ])('%s', (address) => expect(isPublic(address)).toBe(true));
 });
 
 describe('an address that is not public', () => {
@@ -25,9 +37,34 @@ describe('an address that is not public', () => {
     ['of a private network', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', 'fc00::1', 'fd12:3456::1'],
     ['of a link, and so the metadata of a cloud', '169.254.169.254', '169.254.0.1', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254'],
     ['of a carrier, and the metadata of another cloud', '100.64.0.1', '100.127.255.255', '100.100.100.200'],
-    ['of protocols, tests and documents', '192.0.0.192', '192.0.2.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '192.88.99.1', '2001:db8::1', '3fff::1', '2001:2::1', '100::1', '5f00::1'],
+    [
+      'of protocols, tests and documents',
+      '192.0.0.192',
+      '192.0.2.1',
+      '198.18.0.1',
+      '198.51.100.1',
+      '203.0.113.1',
+      '192.88.99.1',
+      '2001:db8::1',
+      '3fff::1',
+      '2001:2::1',
+      '100::1',
+      '5f00::1',
+    ],
     ['of many, of nobody', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255', 'ff02::1', 'fec0::1', '4000::1', 'c000::1'],
-    ['of IPv4 inside IPv6', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:a9fe:a9fe', '::127.0.0.1', '64:ff9b::7f00:1', '64:ff9b::10.0.0.1', '64:ff9b:1::1', '2002:7f00:1::', '2001:0:4136:e378::1', '::ffff:0:127.0.0.1'],
+    [
+      'of IPv4 inside IPv6',
+      '::ffff:127.0.0.1',
+      '::ffff:10.0.0.1',
+      '::ffff:a9fe:a9fe',
+      '::127.0.0.1',
+      '64:ff9b::7f00:1',
+      '64:ff9b::10.0.0.1',
+      '64:ff9b:1::1',
+      '2002:7f00:1::',
+      '2001:0:4136:e378::1',
+      '::ffff:0:127.0.0.1',
+    ],
     ['that is none', '', 'localhost', '8.8.8', '8.8.8.8.8', '2606:4700::1::2', '8.8.8.8/32'],
   ])('%s', (_, ...addresses) => expect(addresses.filter(isPublic)).toEqual([]));
 });
@@ -53,7 +90,10 @@ const site: Record<string, (response: ServerResponse) => unknown> = {
     Readable.from(mebibytes()).pipe(response);
   },
   '/mebibyte': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.concat([png, Buffer.alloc(1_048_576)])),
-  '/torn': (response) => { response.writeHead(200, { 'content-type': 'image/png', 'content-length': '100' }).write(png); setTimeout(() => response.destroy(), 20); },
+  '/torn': (response) => {
+    response.writeHead(200, { 'content-type': 'image/png', 'content-length': '100' }).write(png);
+    setTimeout(() => response.destroy(), 20);
+  },
   '/silent': () => {},
   '/upgrade': (response) => response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
   '/moved': (response) => response.writeHead(302, { location: '/a.png' }).end(),
@@ -67,11 +107,18 @@ const site: Record<string, (response: ServerResponse) => unknown> = {
 let asked: string[] = [];
 let port = 0;
 const sockets = new Set<Socket>();
-const server = (): ReturnType<typeof createServer> => createServer(trustedCertificate('IP:127.0.0.1,DNS:images.test'), ({ url = '' }, response) => { asked.push(url); void (site[url] ?? ((one) => one.writeHead(404).end()))(response); });
+const server = (): ReturnType<typeof createServer> =>
+  createServer(trustedCertificate('IP:127.0.0.1,DNS:images.test'), ({ url = '' }, response) => {
+    asked.push(url);
+    void (site[url] ?? ((one) => one.writeHead(404).end()))(response);
+  });
 let images: ReturnType<typeof server> | null = null;
 
 beforeAll(async () => {
-  images = server().on('connection', (socket: Socket) => { sockets.add(socket); socket.on('error', () => {}).once('close', () => sockets.delete(socket)); });
+  images = server().on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+  });
   await once(images.listen(0, '127.0.0.1'), 'listening');
   port = (images.address() as AddressInfo).port;
 });
@@ -81,29 +128,86 @@ afterAll(() => {
   images?.close();
 });
 
-const gemini = answers({ candidates: [{ content: { role: 'model', parts: [{ text: 'A dot.' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 } });
-const converse = answers({ output: { message: { role: 'assistant', content: [{ text: 'A dot.' }] } }, stopReason: 'end_turn', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } });
+const gemini = answers({
+  candidates: [{ content: { role: 'model', parts: [{ text: 'A dot.' }] }, finishReason: 'STOP' }],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+});
+const converse = answers({
+  output: { message: { role: 'assistant', content: [{ text: 'A dot.' }] } },
+  stopReason: 'end_turn',
+  usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+});
 
-const claude = answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'A dot.' }], stop_reason: 'end_turn', usage: { input_tokens: 3, output_tokens: 2 } });
+const claude = answers({
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'A dot.' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 3, output_tokens: 2 },
+});
 
 const reach: Reach = { isAllowed: (address) => address === '127.0.0.1', resolve: async () => ['127.0.0.1'], longestMs: 30_000 };
 
 /** A gateway that may fetch images from this machine; the model `plain` is at Gemini, `other` at Bedrock. */
-async function imageGateway({ ways = {}, more = {}, step = gemini, others = [] }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
+async function imageGateway({
+  ways = {},
+  more = {},
+  step = gemini,
+  others = [],
+}: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
   asked = [];
   const up = await provider(step);
   const plugins = quietPlugins.filter((name) => name !== 'stream/upstream');
   const base = up.url.replace(/\/v1$/, '');
-  const providers = { vertex: { base_url: base, api_key: 'k', project: 'p' }, google: { base_url: base, api_key: 'k' }, bedrock: { base_url: base, api_key: 'k' }, openai: { base_url: base, api_key: 'k' } };
-  const model = (id: string, ...by: string[]): object => ({ id, free: true, providers: by.map((providerId) => ({ providerId, externalId: 'gemini-2.5-flash', vision: true })) });
-  const models = [model('plain', 'google'), model('other', 'bedrock'), model('both', 'google', 'openai'), { id: 'claude', free: true, providers: [{ providerId: 'vertex', externalId: 'claude-haiku-4-5@20251001', dialect: 'anthropic', vision: true }] }];
-  const gateway = await gatewayOf({ plugins, providers, models, routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, ...more }, { plugins: [upstreamBy({ ...reach, ...ways }), ...others] });
-  const see = (addresses: string[], more: object = {}, signal?: AbortSignal) => gateway.post({ model: 'plain', messages: [{ role: 'system', content: 'Look.' }, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, ...addresses.map((url) => ({ type: 'image_url', image_url: { url } }))] }], ...more }, signal === undefined ? {} : { signal });
+  const providers = {
+    vertex: { base_url: base, api_key: 'k', project: 'p' },
+    google: { base_url: base, api_key: 'k' },
+    bedrock: { base_url: base, api_key: 'k' },
+    openai: { base_url: base, api_key: 'k' },
+  };
+  const model = (id: string, ...by: string[]): object => ({
+    id,
+    free: true,
+    providers: by.map((providerId) => ({ providerId, externalId: 'gemini-2.5-flash', vision: true })),
+  });
+  const models = [
+    model('plain', 'google'),
+    model('other', 'bedrock'),
+    model('both', 'google', 'openai'),
+    {
+      id: 'claude',
+      free: true,
+      providers: [{ providerId: 'vertex', externalId: 'claude-haiku-4-5@20251001', dialect: 'anthropic', vision: true }],
+    },
+  ];
+  const gateway = await gatewayOf(
+    { plugins, providers, models, routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, ...more },
+    { plugins: [upstreamBy({ ...reach, ...ways }), ...others] },
+  );
+  const see = (addresses: string[], more: object = {}, signal?: AbortSignal) =>
+    gateway.post(
+      {
+        model: 'plain',
+        messages: [
+          { role: 'system', content: 'Look.' },
+          {
+            role: 'user',
+            content: [{ type: 'text', text: 'What is it?' }, ...addresses.map((url) => ({ type: 'image_url', image_url: { url } }))],
+          },
+        ],
+        ...more,
+      },
+      signal === undefined ? {} : { signal },
+    );
   return { ...gateway, up, see, sent: () => up.asked.at(-1)?.json };
 }
 
 const at = (path: string): string => `https://127.0.0.1:${port}${path}`;
-const refused = (why: string, index = 1): object => ({ code: 'unsupported_value', param: `messages[1].content[${index}].image_url`, message: expect.stringContaining(why) });
+const refused = (why: string, index = 1): object => ({
+  code: 'unsupported_value',
+  param: `messages[1].content[${index}].image_url`,
+  message: expect.stringContaining(why),
+});
 
 describe('an image by its address', () => {
   it('goes as bytes to a provider that takes no address; several are fetched at once, each once', async () => {
@@ -118,11 +222,22 @@ describe('an image by its address', () => {
     Object.assign(site, { '/held-1': together(png), '/held-2': together(jpeg) });
     expect((await see([at('/held-1'), at('/held-2'), at('/held-1'), `data:image/gif;base64,R0lGOA==`])).status).toBe(200);
     const parts = sent()?.['contents'][0].parts;
-    expect(parts.slice(1)).toEqual([png, jpeg, png].map((bytes) => ({ inlineData: { mimeType: bytes === png ? 'image/png' : 'image/jpeg', data: bytes.toString('base64') } })).concat([{ inlineData: { mimeType: 'image/gif', data: 'R0lGOA==' } }]));
+    expect(parts.slice(1)).toEqual(
+      [png, jpeg, png]
+        .map((bytes) => ({ inlineData: { mimeType: bytes === png ? 'image/png' : 'image/jpeg', data: bytes.toString('base64') } }))
+        .concat([{ inlineData: { mimeType: 'image/gif', data: 'R0lGOA==' } }]),
+    );
     expect(asked.toSorted()).toEqual(['/held-1', '/held-2']);
   });
 
-  it.each([['/a.png', 'image/png'], ['/b.bin', 'image/jpeg'], ['/wrong.png', 'image/jpeg'], ['/new.avif', 'image/avif'], ['/moved', 'image/png'], ['/by-name', 'image/png']])('%s is %s', async (path, type) => {
+  it.each([
+    ['/a.png', 'image/png'],
+    ['/b.bin', 'image/jpeg'],
+    ['/wrong.png', 'image/jpeg'],
+    ['/new.avif', 'image/avif'],
+    ['/moved', 'image/png'],
+    ['/by-name', 'image/png'],
+  ])('%s is %s', async (path, type) => {
     const { see, sent } = await imageGateway();
     expect((await see([at(path)])).status).toBe(200);
     expect(sent()?.['contents'][0].parts[1].inlineData.mimeType).toBe(type);
@@ -131,16 +246,25 @@ describe('an image by its address', () => {
   it('goes as bytes to Bedrock too, in a stream and in the result of a tool', async () => {
     const { post, sent } = await imageGateway({ step: converse });
     const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
-    const messages = [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: at('/a.png') }] }];
+    const messages = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: at('/a.png') }] },
+    ];
     expect((await post({ model: 'other', messages })).status).toBe(200);
     expect(JSON.stringify(sent()?.['messages'])).toContain(`{"format":"png","source":{"bytes":"${png.toString('base64')}"}}`);
   });
 
-  it.each([['/v1/chat/completions', { type: 'image_url', image_url: { url: '' } }], ['/v1/messages', { type: 'image', source: { type: 'url', url: '' } }]])('goes as bytes to a Claude of Vertex AI, from %s', async (path, image) => {
+  it.each([
+    ['/v1/chat/completions', { type: 'image_url', image_url: { url: '' } }],
+    ['/v1/messages', { type: 'image', source: { type: 'url', url: '' } }],
+  ])('goes as bytes to a Claude of Vertex AI, from %s', async (path, image) => {
     const { post, sent } = await imageGateway({ step: claude });
     const part = JSON.parse(JSON.stringify(image).replace('"url":""', `"url":"${at('/a.png')}"`)) as object;
     expect((await post({ model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: [part] }] }, { path })).status).toBe(200);
-    expect(sent()?.['messages'][0].content).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } }]);
+    expect(sent()?.['messages'][0].content).toEqual([
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } },
+    ]);
   });
 
   it('is not fetched for a provider that fetches it itself', async () => {
@@ -163,10 +287,22 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
   it('before any provider is asked', async () => {
     const { see, up, get } = await imageGateway();
     const reasons: [string, string][] = [
-      [at('/gone'), 'answered 404'], [at('/page'), 'is no image'], [at('/announced'), 'larger than 20 MiB'], [at('/endless'), 'larger than 20 MiB'], [at('/torn'), 'broke off'],
-      [at('/round'), 'from one address to the next'], [at('/nowhere'), 'answered 302'], [at('/upgrade'), 'answered 101'], ['https://127.0.0.1:1/a.png', 'cannot be reached'],
-      [at('/to-http'), 'only https'], [at('/inwards'), 'not one of the public internet'], [`http://127.0.0.1:${port}/a.png`, 'only https'],
-      ['https://169.254.169.254/a.png', 'not one of the public internet'], ['https://[::ffff:127.0.0.2]/a.png', 'not one of the public internet'], ['https://0x7f000002/a.png', 'not one of the public internet'], ['https://user:word@10.0.0.1/', 'not one of the public internet'],
+      [at('/gone'), 'answered 404'],
+      [at('/page'), 'is no image'],
+      [at('/announced'), 'larger than 20 MiB'],
+      [at('/endless'), 'larger than 20 MiB'],
+      [at('/torn'), 'broke off'],
+      [at('/round'), 'from one address to the next'],
+      [at('/nowhere'), 'answered 302'],
+      [at('/upgrade'), 'answered 101'],
+      ['https://127.0.0.1:1/a.png', 'cannot be reached'],
+      [at('/to-http'), 'only https'],
+      [at('/inwards'), 'not one of the public internet'],
+      [`http://127.0.0.1:${port}/a.png`, 'only https'],
+      ['https://169.254.169.254/a.png', 'not one of the public internet'],
+      ['https://[::ffff:127.0.0.2]/a.png', 'not one of the public internet'],
+      ['https://0x7f000002/a.png', 'not one of the public internet'],
+      ['https://user:word@10.0.0.1/', 'not one of the public internet'],
     ];
     for (const [address, why] of reasons) {
       const response = await see([address]);
@@ -175,7 +311,13 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(await errorOf(await see([at('/a.png'), at('/gone')]))).toMatchObject(refused('404', 2));
     expect(up.asked).toEqual([]);
     const metrics = await (await get('/metrics')).text();
-    for (const [outcome, count] of [['fetched', 1], ['refused', 7], ['failed', 10]]) expect(metrics).toContain(`gateway_image_fetches_total{outcome="${outcome}"} ${count}\n`);
+    for (const [outcome, count] of [
+      ['fetched', 1],
+      ['refused', 7],
+      ['failed', 10],
+    ]) {
+      expect(metrics).toContain(`gateway_image_fetches_total{outcome="${outcome}"} ${count}\n`);
+    }
   });
 
   it('after its time', async () => {
@@ -183,12 +325,17 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(await errorOf(await see([at('/silent')]))).toMatchObject(refused('longer than 0.4 s'));
   });
 
-  it.each(['first_byte', 'total'])('after half of the time that its provider has by `%s`, and the provider does not rest for that', async (limit) => {
-    const { see } = await imageGateway({ more: { routing: { default: { timeout_ms: { [limit]: 300 }, retry: { same_target: 0, max_ms: 10 } } } } });
-    const replies = await Promise.all(Array.from({ length: 12 }, () => see([at('/silent')])));
-    for (const reply of replies) expect(await errorOf(reply)).toMatchObject(refused('more than half of the time that its provider has'));
-    expect((await see([at('/a.png')])).status).toBe(200);
-  });
+  it.each(['first_byte', 'total'])(
+    'after half of the time that its provider has by `%s`, and the provider does not rest for that',
+    async (limit) => {
+      const { see } = await imageGateway({
+        more: { routing: { default: { timeout_ms: { [limit]: 300 }, retry: { same_target: 0, max_ms: 10 } } } },
+      });
+      const replies = await Promise.all(Array.from({ length: 12 }, () => see([at('/silent')])));
+      for (const reply of replies) expect(await errorOf(reply)).toMatchObject(refused('more than half of the time that its provider has'));
+      expect((await see([at('/a.png')])).status).toBe(200);
+    },
+  );
 
   it('unless another provider can fetch it', async () => {
     const { see, up } = await imageGateway();
@@ -215,16 +362,27 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
   it('if it is on this machine, with the default settings', async () => {
     asked = [];
     const up = await provider(gemini);
-    const { post } = await gatewayOf({ providers: { google: { base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'google', vision: true }] }] });
+    const { post } = await gatewayOf({
+      providers: { google: { base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'google', vision: true }] }],
+    });
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: at('/a.png') } }] }];
     const response = await post({ model: 'plain', messages });
-    expect([response.status, (await errorOf(response)).message, asked]).toEqual([400, expect.stringContaining('not one of the public internet'), []]);
+    expect([response.status, (await errorOf(response)).message, asked]).toEqual([
+      400,
+      expect.stringContaining('not one of the public internet'),
+      [],
+    ]);
   });
 
   it('if server.fetch_images is off', async () => {
     const { see } = await imageGateway({ more: { server: { fetch_images: false } } });
     const response = await see([at('/a.png')]);
-    expect([response.status, await errorOf(response), asked]).toMatchObject([400, { code: 'unsupported_value', message: expect.stringContaining('data URL') }, []]);
+    expect([response.status, await errorOf(response), asked]).toMatchObject([
+      400,
+      { code: 'unsupported_value', message: expect.stringContaining('data URL') },
+      [],
+    ]);
   });
 });
 
@@ -234,7 +392,9 @@ describe('the fetching of images is limited', () => {
     expect((await see([at('/mebibyte')])).status).toBe(200);
     expect(await errorOf(await see([at('/mebibyte'), at('/mebibyte?')]))).toMatchObject({ code: 'unsupported_value' });
     site['/mebibyte?2'] = site['/mebibyte'] as (typeof site)[string];
-    expect(await errorOf(await see([at('/mebibyte'), at('/mebibyte?2')]))).toMatchObject({ message: expect.stringContaining('larger than 1500000 bytes in all') });
+    expect(await errorOf(await see([at('/mebibyte'), at('/mebibyte?2')]))).toMatchObject({
+      message: expect.stringContaining('larger than 1500000 bytes in all'),
+    });
   });
 
   it('by the bytes that all requests may have in work', async () => {
@@ -258,7 +418,9 @@ describe('the fetching of images is limited', () => {
 
   it('by its request: no image is fetched for a finished request', async () => {
     let goOn = (): void => {};
-    const held = new Promise<undefined>((resolve) => { goOn = () => resolve(undefined); });
+    const held = new Promise<undefined>((resolve) => {
+      goOn = () => resolve(undefined);
+    });
     let taps = 0;
     const waits = probe(({ hooks }) => hooks.open.tapPromise({ name: 'test/waits', stage: EARLY }, () => (taps++, held)), 'test/waits');
     const { see, records, get } = await imageGateway({ others: [waits] });
@@ -275,23 +437,40 @@ describe('the fetching of images is limited', () => {
   });
 
   it('by its attempt: after its time, the provider is not asked when the image arrives, and the record has nothing of it', async () => {
-    const [imageMayCome, isElsewhere, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    site['/late.png'] = async (response) => { await imageMayCome.promise; response.writeHead(200).end(png); };
+    const [imageMayCome, isElsewhere, mayAnswer] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    site['/late.png'] = async (response) => {
+      await imageMayCome.promise;
+      response.writeHead(200).end(png);
+    };
     const step: typeof gemini = async (response, request) => {
       if (!request.url.endsWith('/chat/completions')) return await gemini(response, request);
       isElsewhere.resolve();
       await mayAnswer.promise;
       await answers(completion('hello'))(response, request);
     };
-    const { see, up, records, get } = await imageGateway({ step, more: { routing: { default: { strategy: 'ordered', timeout_ms: { first_byte: 500 }, retry: { same_target: 0 } } } } });
+    const { see, up, records, get } = await imageGateway({
+      step,
+      more: { routing: { default: { strategy: 'ordered', timeout_ms: { first_byte: 500 }, retry: { same_target: 0 } } } },
+    });
     const reply = see([at('/late.png')], { model: 'both' });
     await isElsewhere.promise;
     imageMayCome.resolve();
-    await expect.poll(async () => (await get('/metrics')).text(), { interval: 5 }).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
+    await expect
+      .poll(async () => (await get('/metrics')).text(), { interval: 5 })
+      .toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
     mayAnswer.resolve();
     expect((await reply).status).toBe(200);
-    expect(records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome])).toEqual([['google', 'unsupported_value'], ['openai', 'answered']]);
-    expect(records[0]?.sent?.map((one) => [one.at, one.requests.map(({ url }) => new URL(url).pathname)])).toEqual([[1, ['/chat/completions']]]);
+    expect(records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome])).toEqual([
+      ['google', 'unsupported_value'],
+      ['openai', 'answered'],
+    ]);
+    expect(records[0]?.sent?.map((one) => [one.at, one.requests.map(({ url }) => new URL(url).pathname)])).toEqual([
+      [1, ['/chat/completions']],
+    ]);
     expect(up.asked.map(({ url }) => url)).toEqual(['/chat/completions']);
   });
 });

@@ -1,4 +1,6 @@
-/** stream/upstream: a request whose client has left, a request that must not be sent again, and the rest of an answer that is not needed. */
+/**
+ * stream/upstream: a request whose client has left, a request that must not be sent again, and the rest of an answer that is not needed.
+ */
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -22,11 +24,16 @@ async function oneConnection(...steps: Step[]) {
   let opened = 0;
   const counting = probe(({ hooks }) => hooks.open.tap('test/probe', () => void opened++));
   const ports: (number | undefined)[] = [];
-  const up = await provider(...steps.map((step): Step => async (response, asked) => {
-    ports.push((response.socket as Socket).remotePort);
-    await step(response, asked);
-  }));
-  const gateway = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }), { plugins: [counting] });
+  const up = await provider(
+    ...steps.map((step): Step => async (response, asked) => {
+      ports.push((response.socket as Socket).remotePort);
+      await step(response, asked);
+    }),
+  );
+  const gateway = await gatewayOf(
+    oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }),
+    { plugins: [counting] },
+  );
   return { up, ports, opened: () => opened, ...gateway };
 }
 
@@ -55,10 +62,12 @@ describe('a request whose client leaves', () => {
   it('before a connection is asked for is not sent', async () => {
     const up = await provider();
     let leave = (): void => {};
-    const leaving = probe(({ hooks }) => hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => {
-      leave();
-      return undefined;
-    }));
+    const leaving = probe(({ hooks }) =>
+      hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => {
+        leave();
+        return undefined;
+      }),
+    );
     const { chat, gateway, records } = await gatewayOf(oneUpstream(up.url), { plugins: [leaving] });
     leave = () => {
       for (const exchange of gateway.running) exchange.cancel(new GatewayError('client_closed', 'The client has left.'));
@@ -127,7 +136,9 @@ describe('the bytes before a broken connection', () => {
 
 it('an error that stops in the middle is judged by its first part, and its connection is closed', async () => {
   const up = await provider((response) => {
-    response.writeHead(429, { 'content-type': 'application/json', 'content-length': '5000', 'retry-after': '7' }).write('{"error":{"message":"Too many');
+    response
+      .writeHead(429, { 'content-type': 'application/json', 'content-length': '5000', 'retry-after': '7' })
+      .write('{"error":{"message":"Too many');
   });
   const { chat } = await gatewayOf(oneUpstream(up.url, routing({ first_byte: 8000 })));
   const reply = await chat({});
@@ -136,7 +147,10 @@ it('an error that stops in the middle is judged by its first part, and its conne
 });
 
 it('a request whose connection closes long after it was sent is not sent again, because the provider may charge it', async () => {
-  const { up, chat, ports } = await oneConnection(hello, async (response) => { await pause(5500); response.socket?.destroy(); });
+  const { up, chat, ports } = await oneConnection(hello, async (response) => {
+    await pause(5500);
+    response.socket?.destroy();
+  });
   expect(await contentOf(await chat(ask))).toBe('hello');
   expect((await errorOf(await chat(ask))).code).toBe('upstream_unreachable');
   expect([up.asked.length, ports[0]]).toEqual([2, ports[1]]);

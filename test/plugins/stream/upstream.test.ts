@@ -23,7 +23,16 @@ describe('the request', () => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await chat({});
-    expect(up.asked[0]).toMatchObject({ method: 'POST', url: '/v1/chat/completions', headers: { 'user-agent': expect.stringMatching(/^model-gateway\/\d/), 'accept-encoding': 'identity', authorization: 'Bearer up-key', 'content-type': 'application/json' } });
+    expect(up.asked[0]).toMatchObject({
+      method: 'POST',
+      url: '/v1/chat/completions',
+      headers: {
+        'user-agent': expect.stringMatching(/^model-gateway\/\d/),
+        'accept-encoding': 'identity',
+        authorization: 'Bearer up-key',
+        'content-type': 'application/json',
+      },
+    });
   });
 
   it.each(['', '/', '/v1', '/v1/', '/deep/er/v1'])('goes below the base URL %j', async (path) => {
@@ -36,25 +45,44 @@ describe('the request', () => {
   it('has none of the caller’s headers', async () => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url));
-    await chat({}, { authorization: 'Bearer callers-own', cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'openai-organization': 'org', 'x-request-id': 'mine' });
+    await chat(
+      {},
+      {
+        authorization: 'Bearer callers-own',
+        cookie: 'a=b',
+        'x-forwarded-for': '1.2.3.4',
+        'openai-organization': 'org',
+        'x-request-id': 'mine',
+      },
+    );
     expect(JSON.stringify(up.asked[0]?.headers)).not.toMatch(/callers-own|a=b|1\.2\.3\.4|org|mine/);
   });
 
   it('has the headers of the provider’s entry', async () => {
     const up = await provider();
-    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { 'x-title': 'house' } } } }));
+    const { chat } = await gatewayOf(
+      oneUpstream(up.url, {
+        providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { 'x-title': 'house' } } },
+      }),
+    );
     await chat({});
     expect(up.asked[0]?.headers['x-title']).toBe('house');
   });
 
   it.each<[string, Record<string, string>, Record<string, string>]>([
-    ['keeps a list into which the dialect merged theirs', { 'anthropic-beta': 'a-1, b-2' }, { 'anthropic-beta': 'a-1,b-2,files-api-2025-04-14' }],
+    [
+      'keeps a list into which the dialect merged theirs',
+      { 'anthropic-beta': 'a-1, b-2' },
+      { 'anthropic-beta': 'a-1,b-2,files-api-2025-04-14' },
+    ],
     ['keeps a list with one of theirs', { 'anthropic-beta': 'files-api' }, { 'anthropic-beta': 'files-api,files-api-2025-04-14' }],
     ['gives way to a value that is a part of its own', { 'anthropic-version': '2023-06' }, { 'anthropic-version': '2023-06' }],
     ['gives way to an empty value', { 'anthropic-version': '' }, { 'anthropic-version': '' }],
   ])('has the headers of the provider’s entry: the dialect’s header %s', async (_, headers, sent) => {
     const up = await provider();
-    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k', headers } } }));
+    const { chat } = await gatewayOf(
+      oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k', headers } } }),
+    );
     await chat({ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file_1' } }] }] });
     expect(up.asked[0]?.headers).toMatchObject(sent);
   });
@@ -68,7 +96,10 @@ describe('the request', () => {
   });
 });
 
-const compressed = (encoding: string, body: Buffer, type = 'application/json'): Step => (response) => void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body);
+const compressed =
+  (encoding: string, body: Buffer, type = 'application/json'): Step =>
+  (response) =>
+    void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body);
 
 describe('the answer', () => {
   const text = JSON.stringify(completion('unpacked'));
@@ -88,7 +119,11 @@ describe('the answer', () => {
     expect(await contentOf(await chat({}))).toBe('unpacked');
   });
 
-  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync], ['none', Buffer.from]])('as a stream in %s is decompressed', async (encoding, pack) => {
+  it.each([
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+    ['none', Buffer.from],
+  ])('as a stream in %s is decompressed', async (encoding, pack) => {
     const up = await provider(compressed(encoding, pack(said('a', 'b').join('')), 'text/event-stream'));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'ab', done: true });
@@ -98,15 +133,33 @@ describe('the answer', () => {
     ['that says it is compressed and is not', compressed('gzip', Buffer.from(text)), 'upstream_invalid_response'],
     ['that says it is zstd and is not', compressed('zstd', Buffer.from(text)), 'upstream_invalid_response'],
     ['that ends in the middle of its compression', compressed('zstd', zstdCompressSync(text).subarray(0, -20)), 'upstream_truncated'],
-    ['that wants more memory to be unpacked than HTTP allows', compressed('zstd', zstdCompressSync(Buffer.alloc(20_000_000), { params: { [constants.ZSTD_c_windowLog]: 24 } })), 'upstream_invalid_response'],
-    ['in more compressions than make sense', compressed('gzip, gzip, gzip, gzip', gzipSync(gzipSync(gzipSync(gzipSync(text))))), 'upstream_invalid_response'],
-    ['that unpacks to a thousand times its size', compressed('gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))), 'upstream_response_too_large'],
-    ['of 100 MB', (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const more = (): void => { while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20))); };
-      response.on('drain', more);
-      more();
-    }, 'upstream_response_too_large'],
+    [
+      'that wants more memory to be unpacked than HTTP allows',
+      compressed('zstd', zstdCompressSync(Buffer.alloc(20_000_000), { params: { [constants.ZSTD_c_windowLog]: 24 } })),
+      'upstream_invalid_response',
+    ],
+    [
+      'in more compressions than make sense',
+      compressed('gzip, gzip, gzip, gzip', gzipSync(gzipSync(gzipSync(gzipSync(text))))),
+      'upstream_invalid_response',
+    ],
+    [
+      'that unpacks to a thousand times its size',
+      compressed('gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))),
+      'upstream_response_too_large',
+    ],
+    [
+      'of 100 MB',
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const more = (): void => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20)));
+        };
+        response.on('drain', more);
+        more();
+      },
+      'upstream_response_too_large',
+    ],
   ])('%s is refused', async (_, step, code) => {
     const up = await provider(step);
     const { chat } = await gatewayOf(oneUpstream(up.url, { server: { limits: { upstream_body: 1_000_000 } } }));
@@ -118,7 +171,10 @@ describe('the answer', () => {
   it.each([[{}], [{ stream: true }]])('in an unknown compression is refused with its name: %o', async (more) => {
     const up = await provider(compressed('gzip, Compress', Buffer.from([1, 2, 3])));
     const { chat } = await gatewayOf(oneUpstream(up.url));
-    expect(await errorOf(await chat(more))).toMatchObject({ code: 'upstream_invalid_response', message: expect.stringContaining('"gzip, compress"') });
+    expect(await errorOf(await chat(more))).toMatchObject({
+      code: 'upstream_invalid_response',
+      message: expect.stringContaining('"gzip, compress"'),
+    });
     await up.asked[0]?.closed;
   });
 
@@ -128,19 +184,35 @@ describe('the answer', () => {
     expect((await errorOf(await chat({}))).code).toBe('upstream_rate_limited');
   });
 
-  it.each([[{}, 'application/json', text], [{ stream: true }, 'text/event-stream', said('unpacked').join('')]])('is read after a byte order mark: %o', async (more, type, body) => {
+  it.each([
+    [{}, 'application/json', text],
+    [{ stream: true }, 'text/event-stream', said('unpacked').join('')],
+  ])('is read after a byte order mark: %o', async (more, type, body) => {
     const up = await provider((response) => void response.writeHead(200, { 'content-type': type }).end(`\uFEFF${body}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await (await chat(more)).text()).toContain('"content":"unpacked"');
   });
 
-  it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])('with the type %s is read by its bytes', async (type) => {
-    const up = await provider(...['', '\uFEFF'].flatMap((mark) => [streams([mark + said('hello').join('')], { type }), streams([mark + JSON.stringify(completion('whole'))], { type })]));
-    const { chat } = await gatewayOf(oneUpstream(up.url));
-    for (const content of ['hello', 'whole', 'hello', 'whole']) expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
-  });
+  it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])(
+    'with the type %s is read by its bytes',
+    async (type) => {
+      const up = await provider(
+        ...['', '\uFEFF'].flatMap((mark) => [
+          streams([mark + said('hello').join('')], { type }),
+          streams([mark + JSON.stringify(completion('whole'))], { type }),
+        ]),
+      );
+      const { chat } = await gatewayOf(oneUpstream(up.url));
+      for (const content of ['hello', 'whole', 'hello', 'whole']) {
+        expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
+      }
+    },
+  );
 
-  it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read correctly', async (type, parts) => {
+  it.each([
+    ['Application/JSON', [JSON.stringify(completion('hello'))]],
+    ['Text/Event-Stream', said('hello')],
+  ])('of the type %s, in capitals, is read correctly', async (type, parts) => {
     const up = await provider(streams(parts, { type }));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await contentOf(await chat({}))).toBe('hello');
@@ -148,22 +220,39 @@ describe('the answer', () => {
   });
 
   it.each([
-    ['bedrock', '{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"find","input":{"id": 1234567890123456789}}}]}},"stopReason":"tool_use"}'],
-    ['anthropic', '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"find","input":{"id": 1234567890123456789}}],"stop_reason":"tool_use"}'],
+    [
+      'bedrock',
+      '{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"find","input":{"id": 1234567890123456789}}}]}},"stopReason":"tool_use"}',
+    ],
+    [
+      'anthropic',
+      '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"find","input":{"id": 1234567890123456789}}],"stop_reason":"tool_use"}',
+    ],
   ])('of %s keeps all digits of a number in a tool call', async (dialect, body) => {
     const up = await provider((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(body));
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
-    expect(await (await chat({})).json()).toMatchObject({ choices: [{ message: { tool_calls: [{ function: { arguments: '{"id":1234567890123456789}' } }] } }] });
+    expect(await (await chat({})).json()).toMatchObject({
+      choices: [{ message: { tool_calls: [{ function: { arguments: '{"id":1234567890123456789}' } }] } }],
+    });
   });
 
   it('with an error page of any size becomes a short message', async () => {
-    const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
+    const up = await provider(
+      (response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`),
+    );
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect((await errorOf(await chat({}))).message.length).toBeLessThan(3000);
   });
 
   it('with an error of any size is judged by its first part, without the key', async () => {
-    const up = await provider((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(`{"error":{"message":"This model's maximum context length is 4096 tokens. Key: up-key.","input":"${'x'.repeat(1_000_000)}"}}`));
+    const up = await provider(
+      (response) =>
+        void response
+          .writeHead(400, { 'content-type': 'application/json' })
+          .end(
+            `{"error":{"message":"This model's maximum context length is 4096 tokens. Key: up-key.","input":"${'x'.repeat(1_000_000)}"}}`,
+          ),
+    );
     const { chat } = await gatewayOf(oneUpstream(up.url));
     const response = await chat({});
     const { code, message } = await errorOf(response);
@@ -172,9 +261,26 @@ describe('the answer', () => {
     await up.asked[0]?.closed;
   });
 
-  it.each([['cookie', 'session=s3cret-1234', 's3cret-1234'], ['x-credential', 's3cret-1234', 's3cret-1234'], ['x-signature', 's3cret-1234', 's3cret-1234'], ['authorization', 'Basic czNjcmV0LTEyMzQ=', 'czNjcmV0LTEyMzQ='], ['authorization', 'Basic dXNlcjpzM2NyZXQtMTIzNA==', 'user:s3cret-1234'], ['authorization', 'Bearer s3cret/1234+5==', 's3cret%2F1234%2B5%3D%3D'], ['x-api-key', 's3cret"1234', 's3cret\\"1234'], ['x-auth', 'Token s3cret-1234', 's3cret-1234'], ['x-team', 's3cret-1234', 's3cret-1234']])('with an error shows no %s of the entry, %s', async (name, value, secret) => {
-    const up = await provider((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `I do not like "${secret}".` } })));
-    const { chat, records } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { [name]: value } } } }));
+  it.each([
+    ['cookie', 'session=s3cret-1234', 's3cret-1234'],
+    ['x-credential', 's3cret-1234', 's3cret-1234'],
+    ['x-signature', 's3cret-1234', 's3cret-1234'],
+    ['authorization', 'Basic czNjcmV0LTEyMzQ=', 'czNjcmV0LTEyMzQ='],
+    ['authorization', 'Basic dXNlcjpzM2NyZXQtMTIzNA==', 'user:s3cret-1234'],
+    ['authorization', 'Bearer s3cret/1234+5==', 's3cret%2F1234%2B5%3D%3D'],
+    ['x-api-key', 's3cret"1234', 's3cret\\"1234'],
+    ['x-auth', 'Token s3cret-1234', 's3cret-1234'],
+    ['x-team', 's3cret-1234', 's3cret-1234'],
+  ])('with an error shows no %s of the entry, %s', async (name, value, secret) => {
+    const up = await provider(
+      (response) =>
+        void response
+          .writeHead(400, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ error: { message: `I do not like "${secret}".` } })),
+    );
+    const { chat, records } = await gatewayOf(
+      oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { [name]: value } } } }),
+    );
     expect((await errorOf(await chat({}))).message).toBe('I do not like "[redacted]".');
     expect(JSON.stringify(records)).not.toContain(secret);
   });
@@ -192,7 +298,9 @@ describe('the answer', () => {
   it('with an error without an end is judged by its first part, and closed', async () => {
     const up = await provider((response) => {
       response.writeHead(400, { 'content-type': 'text/plain' }).write('The prompt is too long. ');
-      const more = (): void => { while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20))); };
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20)));
+      };
       response.on('drain', more);
       more();
     });
@@ -203,10 +311,15 @@ describe('the answer', () => {
 
   it('with an error that breaks off is judged by its first part', async () => {
     const up = await provider((response) => {
-      response.writeHead(400, { 'content-type': 'application/json', 'content-length': '5000' }).write('{"error":{"message":"Your prompt is too long: 9', () => response.destroy());
+      response
+        .writeHead(400, { 'content-type': 'application/json', 'content-length': '5000' })
+        .write('{"error":{"message":"Your prompt is too long: 9', () => response.destroy());
     });
     const { chat } = await gatewayOf(oneUpstream(up.url));
-    expect(await errorOf(await chat({}))).toMatchObject({ code: 'context_length_exceeded', message: expect.stringContaining('prompt is too long') });
+    expect(await errorOf(await chat({}))).toMatchObject({
+      code: 'context_length_exceeded',
+      message: expect.stringContaining('prompt is too long'),
+    });
   });
 });
 
@@ -217,10 +330,17 @@ async function overSocket(url: string, more: object): Promise<{ gateway: TestGat
   const listening = await listen({ host: '127.0.0.1', port: 0, limits, service: () => gateway.gateway });
   onTestFinished(async () => await listening.drain(0, []));
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more });
-  return { gateway, reply: await fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }) };
+  return {
+    gateway,
+    reply: await fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
+  };
 }
 
-describe.each([['without a line end', ''], ['with one line end', '\n'], ['with half of two line ends', '\r\n\r']])('a stream that ends %s', (_, end) => {
+describe.each([
+  ['without a line end', ''],
+  ['with one line end', '\n'],
+  ['with half of two line ends', '\r\n\r'],
+])('a stream that ends %s', (_, end) => {
   const counts = `data: ${JSON.stringify({ choices: [], usage })}`;
   const lastWord = [event({ content: 'a' }), event({ content: 'b' }, 'stop').trimEnd() + end];
   const lastCount = [event({ content: 'a' }), event({ content: 'b' }, 'stop'), counts + end];
@@ -248,15 +368,18 @@ const free = async (response: Response): Promise<void> => {
 };
 
 /** Writes these parts unchanged, one by one. */
-const raw = (...parts: string[]): Step => async ({ req: { socket } }) => {
-  socket.setNoDelay();
-  for (const part of parts) {
-    socket.write(part);
-    await pause(1);
-  }
-};
+const raw =
+  (...parts: string[]): Step =>
+  async ({ req: { socket } }) => {
+    socket.setNoDelay();
+    for (const part of parts) {
+      socket.write(part);
+      await pause(1);
+    }
+  };
 
-const whole = (status: string, body: string): string => `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const whole = (status: string, body: string): string =>
+  `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const final = whole('200 OK', JSON.stringify(completion('hello 100')));
 const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -265,9 +388,19 @@ describe('an interim answer', () => {
     ['100 Continue', raw(goOn + final)],
     ['100 Continue with headers', raw(`HTTP/1.1 100 Continue\r\nx-note: HTTP/1.1 100\r\nx-more: 1\r\n\r\n${final}`)],
     ['100 Continue without a reason', raw(`HTTP/1.1 100\r\n\r\n${final}`)],
-    ['100 Continue more than once, among others', raw(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${goOn}HTTP/1.1 102 Processing\r\n\r\n${goOn}${final}`)],
+    [
+      '100 Continue more than once, among others',
+      raw(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${goOn}HTTP/1.1 102 Processing\r\n\r\n${goOn}${final}`),
+    ],
     ['100 Continue in single bytes', raw(...(goOn + goOn).split(''), final.slice(0, 5), final.slice(5))],
-    ['100 Continue long before the answer', async (response, asked) => { response.writeContinue(); await pause(50); await answers(completion('hello 100'))(response, asked); }],
+    [
+      '100 Continue long before the answer',
+      async (response, asked) => {
+        response.writeContinue();
+        await pause(50);
+        await answers(completion('hello 100'))(response, asked);
+      },
+    ],
   ])('%s is skipped', async (_, step) => {
     const up = await provider(step);
     const { chat } = await gatewayOf(oneUpstream(up.url));
@@ -289,13 +422,20 @@ describe('an interim answer', () => {
   });
 
   it('is skipped before a stream', async () => {
-    const up = await provider(async (response, asked) => { response.writeContinue(); await streams(said('a', 'HTTP/1.1 100 Continue'))(response, asked); });
+    const up = await provider(async (response, asked) => {
+      response.writeContinue();
+      await streams(said('a', 'HTTP/1.1 100 Continue'))(response, asked);
+    });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'aHTTP/1.1 100 Continue', done: true });
   });
 
   it('long before an error is not taken as the answer', async () => {
-    const up = await provider(async (response, asked) => { response.writeProcessing(); await pause(50); await answers({ error: { message: 'slow down' } }, { status: 429 })(response, asked); });
+    const up = await provider(async (response, asked) => {
+      response.writeProcessing();
+      await pause(50);
+      await answers({ error: { message: 'slow down' } }, { status: 429 })(response, asked);
+    });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     const response = await chat({});
     expect([response.status, (await errorOf(response)).code]).toEqual([429, 'upstream_rate_limited']);
@@ -303,8 +443,22 @@ describe('an interim answer', () => {
 
   it.each<[string, Step]>([
     ['that changes the protocol', raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')],
-    ['that nothing follows', async (response, asked) => { await raw(goOn)(response, asked); await pause(20); response.socket?.resetAndDestroy(); }],
-    ['that is cut', async (response, asked) => { await raw('HTTP/1.1 1')(response, asked); await pause(20); response.socket?.end(); }],
+    [
+      'that nothing follows',
+      async (response, asked) => {
+        await raw(goOn)(response, asked);
+        await pause(20);
+        response.socket?.resetAndDestroy();
+      },
+    ],
+    [
+      'that is cut',
+      async (response, asked) => {
+        await raw('HTTP/1.1 1')(response, asked);
+        await pause(20);
+        response.socket?.end();
+      },
+    ],
   ])('%s does not cause a second request', async (_, step) => {
     const up = await provider(hello, step);
     const { chat } = await gatewayOf(oneUpstream(up.url));
@@ -314,11 +468,19 @@ describe('an interim answer', () => {
   });
 });
 
-const half: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{', () => response.socket?.destroy());
+const half: Step = (response) =>
+  void response
+    .writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+    .write('{', () => response.socket?.destroy());
 
 describe('a connection', () => {
   const ports: (number | undefined)[] = [];
-  const noting = (step: Step): Step => async (response, asked) => { ports.push(response.socket?.remotePort); await step(response, asked); };
+  const noting =
+    (step: Step): Step =>
+    async (response, asked) => {
+      ports.push(response.socket?.remotePort);
+      await step(response, asked);
+    };
   const resets = noting((response) => void response.socket?.resetAndDestroy());
   const ends = noting((response) => void response.socket?.end());
 
@@ -339,7 +501,9 @@ describe('a connection', () => {
     const { chat, lines } = await gatewayOf({ ...base, providers: { up: { ...base.providers.up, connections: 1 } } });
     await Promise.all([1, 2, 3].map(async () => await free(await chat({}))));
     expect(up.asked).toHaveLength(3);
-    expect(lines.filter((line) => line.includes('requests wait for one'))).toEqual([expect.stringContaining('"provider":"up","connections":1')]);
+    expect(lines.filter((line) => line.includes('requests wait for one'))).toEqual([
+      expect.stringContaining('"provider":"up","connections":1'),
+    ]);
   });
 
   it('is used again after a stream', async () => {
@@ -350,7 +514,10 @@ describe('a connection', () => {
     expect(new Set(ports).size).toBe(1);
   });
 
-  it.each([['resets', resets], ['ends', ends]])('that the provider %s when it is used again is replaced without an error', async (_, breaks) => {
+  it.each([
+    ['resets', resets],
+    ['ends', ends],
+  ])('that the provider %s when it is used again is replaced without an error', async (_, breaks) => {
     const up = await provider(hello, breaks, hello);
     const { chat, records } = await gatewayOf(oneUpstream(up.url));
     await free(await chat({}));
@@ -359,7 +526,10 @@ describe('a connection', () => {
     expect(records[1]?.attempts).toHaveLength(1);
   });
 
-  it.each([['resets', resets], ['ends', ends]])('that the provider %s at its first use causes no retry', async (_, breaks) => {
+  it.each([
+    ['resets', resets],
+    ['ends', ends],
+  ])('that the provider %s at its first use causes no retry', async (_, breaks) => {
     const [one, two] = [await provider(breaks), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     expect(await contentOf(await chat({}))).toBe('hello');
@@ -383,7 +553,10 @@ describe('a connection', () => {
     });
     let opened = 0;
     const counting = probe(({ hooks }) => hooks.open.tap('test/probe', () => void (++opened === count && setImmediate(go))));
-    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }), { plugins: [counting] });
+    const { chat } = await gatewayOf(
+      oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }),
+      { plugins: [counting] },
+    );
     const replies = await Promise.all(Array.from({ length: count }, async (_, at) => await chat({ user: `${at + 1}` })));
     expect(replies.map(({ status }) => status)).toEqual([...Array.from({ length: count - 1 }, () => 200), 502]);
     expect((await errorOf(replies.at(-1) as Response)).code).toBe('upstream_unreachable');
@@ -399,14 +572,20 @@ describe('a connection', () => {
   });
 
   it('that is idle and is closed by the provider causes no error', async () => {
-    const up = await provider((response, asked) => { void hello(response, asked); response.once('finish', () => setImmediate(() => response.socket?.destroy())); });
+    const up = await provider((response, asked) => {
+      void hello(response, asked);
+      response.once('finish', () => setImmediate(() => response.socket?.destroy()));
+    });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     for (let at = 0; at < 20; at++) expect((await chat({})).status).toBe(200);
   });
 
   it('is closed when the gateway closes', async () => {
     let closed: Promise<unknown> = Promise.resolve();
-    const up = await provider((response, asked) => { closed = new Promise((resolve) => response.socket?.once('close', resolve)); void hello(response, asked); });
+    const up = await provider((response, asked) => {
+      closed = new Promise((resolve) => response.socket?.once('close', resolve));
+      void hello(response, asked);
+    });
     const { chat, close } = await gatewayOf(oneUpstream(up.url));
     await (await chat({})).text();
     await close();
@@ -422,7 +601,10 @@ function http2Server(afterMs: number, headers: Record<string, string> = {}) {
   const spoken: string[] = [];
   const server = createSecureServer({ allowHTTP1: true, ...trustedCertificate() }, (request, response) => {
     spoken.push(request.httpVersion);
-    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(completion('hello'))), afterMs);
+    setTimeout(
+      () => response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(completion('hello'))),
+      afterMs,
+    );
   });
   return { server, spoken };
 }
@@ -432,7 +614,9 @@ describe('a provider that speaks HTTP/2 too', () => {
   it('is asked over HTTP/1.1, on connections that are used again', { retry: 2 }, async () => {
     let connections = 0;
     const { server, spoken } = http2Server(50);
-    server.on('secureConnection', () => { connections += 1; });
+    server.on('secureConnection', () => {
+      connections += 1;
+    });
     const { chat } = await gatewayOf(oneUpstream(await listening(server)));
     for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 4 }, async () => await free(await chat({}))));
     expect([spoken, connections]).toEqual([Array.from({ length: 8 }, () => '1.1'), 4]);
@@ -447,10 +631,14 @@ describe('a connection that cannot be opened', () => {
   ])('is given up after its time limit: %s', async (_, byDefault, own, ms) => {
     const two = await provider();
     const { routing: policy } = routing(byDefault) as { routing: object };
-    const { chat, records } = await gatewayOf(twoUpstreams(await silentServer(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
+    const { chat, records } = await gatewayOf(
+      twoUpstreams(await silentServer(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }),
+    );
     for (let at = 0; at < 3; at++) expect(await contentOf(await chat({}))).toBe('hello');
     const first = records.map(({ attempts: [one] }) => one);
-    for (const one of first) expect(one).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
+    for (const one of first) {
+      expect(one).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
+    }
     const shortest = Math.min(...first.map((one) => one?.durationMs ?? Infinity));
     // each waits for the limit; a pause of this process makes one wait longer, not all
     expect([shortest >= ms - 5, shortest < ms + 2000], String(shortest)).toEqual([true, true]);
@@ -460,9 +648,15 @@ describe('a connection that cannot be opened', () => {
     const { server } = http2Server(100, { connection: 'close' });
     let connections = 0;
     // the server answers on the first connection, and not on the next one
-    const url = await listening(createServer((socket) => { if (connections++ === 0) server.emit('connection', socket); }));
+    const url = await listening(
+      createServer((socket) => {
+        if (connections++ === 0) server.emit('connection', socket);
+      }),
+    );
     const models = { plain: { timeout_ms: { connect: 600_000 } }, thinker: { timeout_ms: { connect: 200 } } };
-    const { chat } = await gatewayOf(oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', connections: 1 } }, routing: { models } }));
+    const { chat } = await gatewayOf(
+      oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', connections: 1 } }, routing: { models } }),
+    );
     const [first, second] = await Promise.all([chat({}), chat({ model: 'thinker' })]);
     expect(await contentOf(first)).toBe('hello');
     expect((await errorOf(second)).code).toBe('upstream_timeout');
@@ -491,10 +685,16 @@ describe('an address', () => {
     ['sends a chunk without a length', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n{}'],
     ['names two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}   '],
   ])('that %s is reported so', async (_, reply) => {
-    const server = createServer((socket) => { socket.on('error', () => {}); socket.once('data', () => socket.end(reply)); });
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(reply));
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const { chat } = await gatewayOf(oneUpstream(`http://127.0.0.1:${(server.address() as { port: number }).port}/v1`));
-    expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_invalid_response', message: 'The provider did not answer in valid HTTP.' });
+    expect(await errorOf(await chat({}))).toMatchObject({
+      code: 'upstream_invalid_response',
+      message: 'The provider did not answer in valid HTTP.',
+    });
   });
 });

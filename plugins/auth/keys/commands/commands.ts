@@ -15,7 +15,11 @@ import { printKeys, whyRefused } from './list.ts';
 type Run = CommandRun<never>;
 
 const store: Flag = { type: 'boolean', help: 'the key of the store, where the config has one of the same name' };
-const overlap: Flag = { type: 'string', value: 'SPAN', help: 'how long the former key stays valid beside the new one, such as 2h or 7d; 0 ends it at once (default: 24h)' };
+const overlap: Flag = {
+  type: 'string',
+  value: 'SPAN',
+  help: 'how long the former key stays valid beside the new one, such as 2h or 7d; 0 ends it at once (default: 24h)',
+};
 
 const settings: Readonly<Record<string, Flag>> = {
   model: { type: 'string', multiple: true, value: 'GLOB', help: 'a model that it may use, such as "gpt-5*"; may be given several times' },
@@ -28,13 +32,37 @@ const settings: Readonly<Record<string, Flag>> = {
 };
 
 export const keyCommands: readonly Command<never>[] = [
-  { name: 'keys', summary: "list callers' keys: where each is kept, when it was last used, when it ends, what limits it", examples: ['gateway keys'], run: list },
-  { name: 'keys add', summary: "make a caller's key in the store; it is valid at once, in every gateway on that store", words: 'NAME', flags: settings, examples: ['gateway keys add search-team --budget 20/day --model "gpt-5*"'], run: add },
-  { name: 'keys rotate', summary: 'make a new key under the same name; the former one stays valid for a while', words: 'NAME', flags: { overlap, store }, examples: ['gateway keys rotate search-team --overlap 7d'], run: rotate },
+  {
+    name: 'keys',
+    summary: "list callers' keys: where each is kept, when it was last used, when it ends, what limits it",
+    examples: ['gateway keys'],
+    run: list,
+  },
+  {
+    name: 'keys add',
+    summary: "make a caller's key in the store; it is valid at once, in every gateway on that store",
+    words: 'NAME',
+    flags: settings,
+    examples: ['gateway keys add search-team --budget 20/day --model "gpt-5*"'],
+    run: add,
+  },
+  {
+    name: 'keys rotate',
+    summary: 'make a new key under the same name; the former one stays valid for a while',
+    words: 'NAME',
+    flags: { overlap, store },
+    examples: ['gateway keys rotate search-team --overlap 7d'],
+    run: rotate,
+  },
   { name: 'keys disable', summary: 'refuse a key for now', words: 'NAME', flags: { store }, run: (run) => turn(run, true) },
   { name: 'keys enable', summary: 'enable a disabled key', words: 'NAME', flags: { store }, run: (run) => turn(run, false) },
   { name: 'keys delete', summary: 'delete a key', words: 'NAME', flags: { store }, run: remove },
-  { name: 'keys audit', summary: 'list who changed which key of the store, when and from where, the newest first', flags: { limit: { type: 'string', value: 'N', range: [1, 500], help: 'how many lines (default: 50)' } }, run: audit },
+  {
+    name: 'keys audit',
+    summary: 'list who changed which key of the store, when and from where, the newest first',
+    flags: { limit: { type: 'string', value: 'N', range: [1, 500], help: 'how many lines (default: 50)' } },
+    run: audit,
+  },
 ];
 
 const nameOf = ({ words }: Run, command: string): string => {
@@ -56,7 +84,12 @@ async function find(asking: Asking, name: string, run: Run): Promise<ShownKey> {
   const { data, store: kept } = await keysOf(asking);
   const found = data.find((key) => key.name === name && (key.source === 'store' || !run.flags.has('store')));
   // a gateway that has started without its store does not know the keys there
-  if (found === undefined && kept === 'away') throw new Exit(4, `Whether there is a key with the name "${name}" is not known: the database that keeps callers' keys does not answer now.`);
+  if (found === undefined && kept === 'away') {
+    throw new Exit(
+      4,
+      `Whether there is a key with the name "${name}" is not known: the database that keeps callers' keys does not answer now.`,
+    );
+  }
   if (found === undefined) throw new Exit(1, `There is no key with the name "${name}"; gateway keys lists them.`);
   return found;
 }
@@ -72,26 +105,42 @@ async function add(run: Run): Promise<void> {
 }
 
 function givenSettings({ flags }: Run): object {
-  const metadata = Object.fromEntries(flags.all('meta').map((pair) => {
-    const [, key, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
-    if (key === undefined || value === undefined) throw new UsageError(`--meta must be NAME=VALUE, not "${pair}"`);
-    return [key, value];
-  }));
+  const metadata = Object.fromEntries(
+    flags.all('meta').map((pair) => {
+      const [, key, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+      if (key === undefined || value === undefined) throw new UsageError(`--meta must be NAME=VALUE, not "${pair}"`);
+      return [key, value];
+    }),
+  );
   const budget = flags.text('budget');
   const [, dollars, per] = /^(\d+(?:\.\d+)?)\/(\w+)$/.exec(budget ?? '') ?? [];
   if (budget !== null && dollars === undefined) throw new UsageError(`--budget must be like 20/day or 0.50/week, not "${budget}"`);
-  const limits = { requests_per_minute: flags.number('requests-per-minute'), tokens_per_minute: flags.number('tokens-per-minute'), concurrent: flags.number('concurrent'), budget: budget === null ? null : { dollars, per } };
+  const limits = {
+    requests_per_minute: flags.number('requests-per-minute'),
+    tokens_per_minute: flags.number('tokens-per-minute'),
+    concurrent: flags.number('concurrent'),
+    budget: budget === null ? null : { dollars, per },
+  };
   const models = flags.all('model');
-  return { metadata, ...(models.length > 0 && { models }), expires: flags.text('expires'), ...(Object.values(limits).some((limit) => limit !== null) && { limits }) };
+  return {
+    metadata,
+    ...(models.length > 0 && { models }),
+    expires: flags.text('expires'),
+    ...(Object.values(limits).some((limit) => limit !== null) && { limits }),
+  };
 }
 
 /** Prints a key that was made. */
 function made(key: MadeKey, { json, print }: Run): void {
   if (json) return print(`${JSON.stringify(key, null, 2)}\n`);
   const refused = whyRefused(key);
-  print(`${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`);
+  print(
+    `${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`,
+  );
   const former = key.keys[1]?.expires;
-  if (refused === null && typeof former === 'string') print(`The former key is valid until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
+  if (refused === null && typeof former === 'string') {
+    print(`The former key is valid until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
+  }
 }
 
 async function rotate(run: Run): Promise<void> {
@@ -103,23 +152,46 @@ async function rotate(run: Run): Promise<void> {
   if (key.source === 'store') return made((await asking.ask('POST', pathOf(name, '/rotate'), { overlap: span })) as MadeKey, run);
   const { key: fresh, hash } = createApiKey();
   const until = Date.now() + overlapMs;
-  const former = (run.config.keys.find((one) => one.name === name)?.hashes ?? []).map((one) => ({ hash: `sha256:${one.hash}`, expires: new Date(Math.floor(Math.min(one.expiresAt ?? Infinity, until) / 1000) * 1000).toISOString().replace('.000', '') }));
+  const former = (run.config.keys.find((one) => one.name === name)?.hashes ?? []).map((one) => ({
+    hash: `sha256:${one.hash}`,
+    expires: new Date(Math.floor(Math.min(one.expiresAt ?? Infinity, until) / 1000) * 1000).toISOString().replace('.000', ''),
+  }));
   const hashes = [hash, ...(span === '0' ? [] : former)];
   if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);
-  const lines = hashes.map((one) => (typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`));
+  const lines = hashes.map((one) =>
+    typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`,
+  );
   // the new key itself never expires
   const refused = whyRefused({ ...key, keys: [{ prefix: null, createdAt: null, expires: null }] });
-  run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`, ''].join('\n'));
+  run.print(
+    [
+      fresh,
+      '',
+      `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`,
+      '',
+      '    hash:',
+      ...lines,
+      '',
+      refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`,
+      '',
+    ].join('\n'),
+  );
 }
 
-/** The error for a key of the config, which the command cannot change, because the file belongs to its owner. safety: a script that disables a key learns from the exit code that nothing was done */
-const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit => new Exit(1, `"${name}" is not changed: it is written at ${writtenAt}. ${what}`);
+/**
+ * The error for a key of the config, which the command cannot change, because the file belongs to its owner.
+ * safety: a script that disables a key learns from the exit code that nothing was done
+ */
+const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit =>
+  new Exit(1, `"${name}" is not changed: it is written at ${writtenAt}. ${what}`);
 
 async function turn(run: Run, disabled: boolean): Promise<void> {
   const name = nameOf(run, disabled ? 'disable' : 'enable');
   const asking = await connect(run);
   const key = await find(asking, name, run);
-  if (key.source === 'yaml' && key.disabled !== disabled) throw unchanged(key, `${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true`);
+  if (key.source === 'yaml' && key.disabled !== disabled) {
+    throw unchanged(key, `${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true`);
+  }
   const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
   if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);
   if (disabled) return run.print(`The key "${name}" is refused from now on; running requests are completed.\n`);

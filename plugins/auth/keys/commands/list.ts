@@ -10,15 +10,25 @@ const warnBeforeMs = 7 * day;
 
 export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }: Pick<CommandRun<never>, 'json' | 'print' | 'say'>): void {
   const isAway = store === 'away';
-  if (isAway) say("warning: the database that keeps callers' keys does not answer now. Keys of the store may be missing in this list, and when a key was last used is not known.\n");
+  if (isAway) {
+    say(
+      "warning: the database that keeps callers' keys does not answer now. Keys of the store may be missing in this list, and when a key was last used is not known.\n",
+    );
+  }
   if (json) return print(`${JSON.stringify(keys, null, 2)}\n`);
   if (keys.length === 0 && isAway) return print('The config has no keys.\n');
-  if (keys.length === 0) return print('There are no keys. gateway keys create makes one for the config, gateway keys add one in the store.\n');
+  if (keys.length === 0) {
+    return print('There are no keys. gateway keys create makes one for the config, gateway keys add one in the store.\n');
+  }
   print(tableOf(keys, columnsOf(isAway ? 'not known' : 'never')));
   const now = Date.now();
   for (const key of keys) {
     const left = endOf(key) - now;
-    if (!key.disabled && left <= warnBeforeMs) say(`warning: ${key.name} ${left <= 0 ? 'has expired' : `expires in ${spanOf(left)}`}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`);
+    if (!key.disabled && left <= warnBeforeMs) {
+      say(
+        `warning: ${key.name} ${left <= 0 ? 'has expired' : `expires in ${spanOf(left)}`}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`,
+      );
+    }
   }
 }
 
@@ -35,7 +45,10 @@ const columnsOf = (unused: string): readonly Column<ShownKey>[] => [
   { title: 'SOURCE', read: ({ source, writtenAt }) => (source === 'yaml' ? (writtenAt ?? 'yaml') : 'store') },
   { title: 'PREFIX', read: ({ prefix }) => prefix ?? '' },
   { title: 'LAST USED (UTC)', read: ({ lastUsedAt }) => lastUsedAt?.slice(0, 16).replace('T', ' ') ?? unused },
-  { title: 'EXPIRES', read: (key) => (endOf(key) === Infinity ? 'never' : new Date(endOf(key)).toISOString().slice(0, 16).replace('T', ' ')) },
+  {
+    title: 'EXPIRES',
+    read: (key) => (endOf(key) === Infinity ? 'never' : new Date(endOf(key)).toISOString().slice(0, 16).replace('T', ' ')),
+  },
   { title: 'LIMITS', read: ({ limits }) => limitText(limits) },
   { title: 'STATE', read: (key) => stateOf(key) },
 ];

@@ -1,4 +1,7 @@
-/** The page Breakdown: one measure by one dimension, as a ranking beside the time before, or over time. A row opens to show a second dimension. */
+/**
+ * The page Breakdown: one measure by one dimension, as a ranking beside
+ * the time before, or over time. A row opens to show a second dimension.
+ */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
@@ -27,7 +30,10 @@ const tops = ['10', '20', '50', '100'];
 /** @param {string} by */
 const usualOf = (by) => (by.startsWith('attempt.') ? 'requests' : 'cost');
 
-/** The measure of the address. While another dimension is loading, the rows are those of the one before, which may not have it. @param {URLSearchParams} params @param {string} by */
+/**
+ * The measure of the address. While another dimension is loading, the rows are those of the one before, which may not have it.
+ * @param {URLSearchParams} params @param {string} by
+ */
 const metricOf = (params, by) => (Object.hasOwn(measuresOf(by), params.get('metric') ?? '') ? params.get('metric') : usualOf(by));
 
 /** @param {{ params: URLSearchParams }} props */
@@ -39,13 +45,19 @@ export function BreakdownPage({ params }) {
   const metric = metricOf(params, by);
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
-  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
+  const { data, error, loading, reload } = useData(
+    `/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`,
+    { everyMs: range.isRelative ? 20_000 : 0 },
+  );
   const shownRange = useShownRange(range, loading);
   const keyed = data?.keyed ?? [by].filter(isKeyed);
   const rows = apiParams(params, { by, format: 'csv' });
   return html`<${Head} title="Breakdown">
       <${TimeRange} params=${params} />
-      <${ExportMenu} files=${[[`/api/stats?limit=1000&${rows}`, 'CSV', 'one row a value, every number'], [`/api/series?bucket=${bucketMs / 1000}s&${rows}`, 'CSV over time', 'one row a value and time']]} />
+      <${ExportMenu} files=${[
+        [`/api/stats?limit=1000&${rows}`, 'CSV', 'one row a value, every number'],
+        [`/api/series?bucket=${bucketMs / 1000}s&${rows}`, 'CSV over time', 'one row a value and time'],
+      ]} />
       <${ViewsMenu} href=${withParams({}, params)} />
     <//>
     <${SearchBar} params=${params} facets=${{}} />
@@ -58,15 +70,23 @@ export function BreakdownPage({ params }) {
     </div>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
+    ${
+      data !== null &&
+      (data.total.requests === 0
+        ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>`
+        : html`
       <div class=${loading ? 'is-loading' : ''}>${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metricOf(params, data.by)} range=${shownRange} params=${params} />`}
-      <${BreakdownTable} data=${data} name=${dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by)} metric=${metricOf(params, data.by)} top=${top} params=${params} /></div>`)}`;
+      <${BreakdownTable} data=${data} name=${dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by)} metric=${metricOf(params, data.by)} top=${top} params=${params} /></div>`)
+    }`;
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
 
 function Dimension({ value, keyed, none, onChange }) {
-  const groups = { Metadata: keyed.filter((name) => name.startsWith('meta.')), 'Fields of plugins': keyed.filter((name) => name.startsWith('field.')) };
+  const groups = {
+    Metadata: keyed.filter((name) => name.startsWith('meta.')),
+    'Fields of plugins': keyed.filter((name) => name.startsWith('field.')),
+  };
   return html`<select value=${value} onChange=${onChange}>
     ${none !== undefined && html`<option value="">${none}</option>`}
     ${Object.entries(dimensions).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
@@ -78,7 +98,9 @@ function Dimension({ value, keyed, none, onChange }) {
 function OverTime({ data, metric, range, params }) {
   const { label, of, format, isRate, isCounted } = measuresOf(data.by)[metric];
   const how = { bucketMs: data.bucketMs, top: 8, isCounted };
-  const { times, lines } = isRate ? ratesOf(data.points, range, { ...how, of }) : stackOf(data.points, range, { ...how, all: data.all, of: (point) => of(point) ?? 0 });
+  const { times, lines } = isRate
+    ? ratesOf(data.points, range, { ...how, of })
+    : stackOf(data.points, range, { ...how, all: data.all, of: (point) => of(point) ?? 0 });
   return html`<section class="card over-time"><header><h2>${label} over time</h2></header>
     <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;

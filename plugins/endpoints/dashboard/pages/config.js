@@ -1,4 +1,7 @@
-/** The page Config: the configuration as it is written and as the gateway resolved it, what was found in it, and what each change of it did. Secrets are masked. */
+/**
+ * The page Config: the configuration as it is written and as the gateway resolved
+ * it, what was found in it, and what each change of it did. Secrets are masked.
+ */
 import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ago, exact, moment, plural } from '../parts/format.js';
@@ -14,13 +17,16 @@ export function ConfigPage({ params }) {
   return html`<${Head} title="Config" />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && html`
+    ${
+      data !== null &&
+      html`
       <${LastReload} reload=${data.reload} />
       <div class="config-body">
         <section><${Loaded} data=${data} /><${Findings} findings=${data.findings} /><${Changes} reloads=${data.reloads} /></section>
         <section><${Texts} data=${data} params=${params} /></section>
         <section><h2 class="section">Plugins, in their order</h2><ol class="plugins">${data.plugins.map(({ use, with: options }, at) => html`<li key=${use}><span class="soft">${at + 1}</span><code>${use}</code>${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}</li>`)}</ol></section>
-      </div>`}`;
+      </div>`
+    }`;
 }
 
 function LastReload({ reload }) {
@@ -35,22 +41,37 @@ function Loaded({ data: { hash, loadedAt, models, reload } }) {
 /** What `gateway check` says of the file as it is; each leads to its line. */
 function Findings({ findings }) {
   return html`<h2 class="section">What <code>gateway check</code> finds</h2>
-    ${findings.length === 0 ? html`<p class="mark mark-ok"><${Icon} name="check" />nothing</p>` : html`<ul class="findings">${findings.map(({ file, line, path, message, hint, isFault }, at) => html`<li key=${at}>
+    ${
+      findings.length === 0
+        ? html`<p class="mark mark-ok"><${Icon} name="check" />nothing</p>`
+        : html`<ul class="findings">${findings.map(
+            ({ file, line, path, message, hint, isFault }, at) => html`<li key=${at}>
       <span class="mark mark-${isFault ? 'bad' : 'warn'}"><${Icon} name=${isFault ? 'cross' : 'alert'} />${isFault ? 'fault' : 'warning'}</span> <a href=${withParams({ file, line: String(line), find: null, view: null })}>${file}:${line}</a>
-      <div>${path !== '' && html`<code>${path}</code> `}${message}${hint !== null && html`<span class="soft">; ${hint}</span>`}</div></li>`)}</ul>`}`;
+      <div>${path !== '' && html`<code>${path}</code> `}${message}${hint !== null && html`<span class="soft">; ${hint}</span>`}</div></li>`,
+          )}</ul>`
+    }`;
 }
 
 /** What each reload changed, the newest first. */
 function Changes({ reloads }) {
   return html`<h2 class="section">Changes since the start</h2>
-    ${reloads.length === 0 ? html`<p class="soft">None. The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used. Who made a change cannot be known.</p>` : html`<ol class="reloads">${reloads.map((one, at) => html`<li key=${one.at}><details open=${at === 0}>
+    ${
+      reloads.length === 0
+        ? html`<p class="soft">None. The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used. Who made a change cannot be known.</p>`
+        : html`<ol class="reloads">${reloads.map(
+            (one, at) => html`<li key=${one.at}><details open=${at === 0}>
       <summary><time datetime=${new Date(one.at).toISOString()} title=${exact(one.at)}>${moment(one.at)}</time> ${one.changes === null ? html`<span class="mark mark-bad"><${Icon} name="cross" />not used</span>` : html`<span class="mark mark-ok"><${Icon} name="check" />${wordsOf(one.changes)}</span>`}${one.hash !== null && html` <code class="soft">${one.hash.slice(0, 8)}</code>`}</summary>
-      ${one.changes === null ? html`<pre class="problems">${one.problems}</pre>` : html`<${Details} changes=${one.changes} />`}</details></li>`)}</ol>`}`;
+      ${one.changes === null ? html`<pre class="problems">${one.problems}</pre>` : html`<${Details} changes=${one.changes} />`}</details></li>`,
+          )}</ol>`
+    }`;
 }
 
 const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'nothing that counts' : plural(shown.length + more, 'change'));
 
-const Details = ({ changes: { shown, more } }) => (shown.length === 0 ? html`<p class="soft">The config that runs is the same: comments have changed, or something that was put back.</p>` : html`<ul class="changes">${shown.map(({ path, before, after }) => html`<li key=${path}><code>${path}</code> ${before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`} ${after === null ? html`<span class="soft">removed</span>` : before !== null && before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`}</li>`)}${more > 0 && html`<li class="soft">and ${plural(more, 'more change')}</li>`}</ul>`);
+const Details = ({ changes: { shown, more } }) =>
+  shown.length === 0
+    ? html`<p class="soft">The config that runs is the same: comments have changed, or something that was put back.</p>`
+    : html`<ul class="changes">${shown.map(({ path, before, after }) => html`<li key=${path}><code>${path}</code> ${before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`} ${after === null ? html`<span class="soft">removed</span>` : before !== null && before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`}</li>`)}${more > 0 && html`<li class="soft">and ${plural(more, 'more change')}</li>`}</ul>`;
 
 /** The files as they are written, or the config as it runs. */
 function Texts({ data, params }) {

@@ -40,8 +40,8 @@ export function ConnectPage({ params }) {
 }
 
 /**
- * The notice about the calls that end while this page is open. Calls of others are not counted: a call has the mark of this page. A client whose
- * snippet cannot send a mark is recognised by the chosen model, and the notice then does not say that the call is the reader's own.
+ * The notice about the calls that end while this page is open. Calls of others are not counted: a call has the mark of this page. A client
+ * whose snippet cannot send a mark is recognised by the chosen model, and the notice then does not say that the call is the reader's own.
  */
 function Watch({ model, mark, isMarked, isKnown }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
@@ -51,19 +51,27 @@ function Watch({ model, mark, isMarked, isKnown }) {
   const asked = isMarked ? null : model;
   useEffect(() => {
     const own = (record) => record.metadata.connect === mark || (asked !== null && [record.requestedModel, record.model].includes(asked));
-    return tail(asked === null ? `meta.connect=${mark}` : '', (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)));
+    return tail(
+      asked === null ? `meta.connect=${mark}` : '',
+      (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)),
+    );
   }, [mark, asked]);
   const test = async () => {
     setFault('');
     setTesting(true);
-    await complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));
+    await complete(
+      { model, messages: [{ role: 'user', content: 'Say hello.' }] },
+      { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} },
+    ).catch((error) => setFault(error.message));
     setTesting(false);
   };
   const [last] = seen;
   return html`<div class="watch">
-    ${last === undefined
-      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button><//>`
-      : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`}
+    ${
+      last === undefined
+        ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button><//>`
+        : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`
+    }
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
   </div>`;
 }

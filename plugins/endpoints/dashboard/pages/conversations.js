@@ -17,7 +17,8 @@ import { TimeRange } from '../parts/time-range.js';
 const byHistory = 'history';
 
 /** @param {{ params: URLSearchParams }} props */
-export const ConversationsPage = ({ params }) => (params.has('of') || params.has('value') ? html`<${One} params=${params} />` : html`<${List} params=${params} />`);
+export const ConversationsPage = ({ params }) =>
+  params.has('of') || params.has('value') ? html`<${One} params=${params} />` : html`<${List} params=${params} />`;
 
 /** The key that was chosen last is kept in the browser. @param {any} event */
 function choose({ target: { value } }) {
@@ -28,7 +29,9 @@ function choose({ target: { value } }) {
 /** @param {{ params: URLSearchParams }} props */
 function List({ params }) {
   const asked = params.get('by') ?? read('conversations-by');
-  const { data, error, loading, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, { everyMs: 30_000 });
+  const { data, error, loading, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, {
+    everyMs: 30_000,
+  });
   // while others are loading, the choice is the new one, and the list still the one before
   const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
@@ -41,7 +44,19 @@ function List({ params }) {
 const costOf = ({ cost, estimated, turns }) => aboutSum(money(cost), { estimated, requests: turns });
 
 function Table({ data: { by, data, isAll }, params }) {
-  const href = ({ value, of }) => hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(value === null ? [['of', of]] : [['by', by], ['value', value]])]));
+  const href = ({ value, of }) =>
+    hrefOf(
+      '/dashboard/conversations',
+      new URLSearchParams([
+        ...timeOf(params),
+        ...(value === null
+          ? [['of', of]]
+          : [
+              ['by', by],
+              ['value', value],
+            ]),
+      ]),
+    );
   return html`<div class="table-scroll"><table class="table conversations"><thead><tr><th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th><th scope="col">Models</th><th scope="col" class="num">Took</th><th scope="col" class="num">Cost</th><th scope="col">Last</th></tr></thead>
       <tbody>${data.map((one) => html`<tr key=${one.of}><td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td><td class="num">${count(one.turns)}</td><td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td><td>${one.models.join(', ')}</td><td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td><td class="num">${costOf(one)}</td><td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td></tr>`)}</tbody></table></div>
     ${!isAll && html`<p class="soft">These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.</p>`}`;
@@ -50,18 +65,32 @@ function Table({ data: { by, data, isAll }, params }) {
 function One({ params }) {
   const asked = new URLSearchParams([...params].filter(([name]) => ['of', 'by', 'value'].includes(name)));
   const { data, error, reload } = useData(`/api/views/conversation?${asked}`);
-  const back = hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]));
+  const back = hrefOf(
+    '/dashboard/conversations',
+    new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]),
+  );
   return html`<${Head} title=${html`<a href=${back}>Conversations</a> <span class="soft">/</span> ${data?.value ?? 'Conversation'}`}>
       <${MarkdownSwitch} />${data?.value && html`<a class="button" href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}><${Icon} name="logs" />In the log</a>`}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Sums} data=${data} />
+    ${
+      data === null
+        ? error === null && html`<${Skeleton} rows=${8} />`
+        : html`<${Sums} data=${data} />
       ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}
-      <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`}`;
+      <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`
+    }`;
 }
 
 function Sums({ data }) {
   const { turns, errors, models, firstAt, lastAt } = data;
-  const figures = [['Turns', count(turns)], ['Errors', count(errors)], ['Cost', costOf(data)], ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))], ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`], ['Models', models.join(', ') || '–']];
+  const figures = [
+    ['Turns', count(turns)],
+    ['Errors', count(errors)],
+    ['Cost', costOf(data)],
+    ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))],
+    ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`],
+    ['Models', models.join(', ') || '–'],
+  ];
   return html`<dl class="figures turn-sums">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd title=${typeof value === 'string' ? value : undefined}>${value}</dd></div>`)}</dl>`;
 }
 

@@ -1,4 +1,7 @@
-/** The page Keys: every caller's key by name, what each was used for, and the limits and budgets of all callers. Keys of the store are made and changed here; nobody can show a key again. */
+/**
+ * The page Keys: every caller's key by name, what each was used for, and the limits and budgets
+ * of all callers. Keys of the store are made and changed here; nobody can show a key again.
+ */
 import { html, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Callers } from '../parts/callers.js';
@@ -31,12 +34,18 @@ export function KeysPage() {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
     ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good; keys of the store may be missing, and when a key was last used is not known. None can be made or changed until it is back.<//>`}
-    ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${plural(data.open.requests, 'request')} in the last 30 days${data.open.cost === null ? '' : html`, ${aboutSum(money(data.open.cost), data.open)}`}.`}<//>
-      <div class="columns"><${FirstKey} canMake=${data.store === 'good'} /><${Callers} since="30d" during="in the last 30 days" /></div>`}
+    ${
+      data?.isOpen &&
+      html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${plural(data.open.requests, 'request')} in the last 30 days${data.open.cost === null ? '' : html`, ${aboutSum(money(data.open.cost), data.open)}`}.`}<//>
+      <div class="columns"><${FirstKey} canMake=${data.store === 'good'} /><${Callers} since="30d" during="in the last 30 days" /></div>`
+    }
     ${data?.data.length > 20 && html`<label class="search-line"><span class="hidden">Search keys</span><input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} /></label>`}
-    ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
+    ${
+      data?.data.length > 0 &&
+      html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
       <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} unused=${data.store === 'away' ? 'not known' : 'never'} change=${() => setOpen(key)} />`)}</tbody></table></div>
-      ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`}
+      ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`
+    }
     ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} show=${setMade} />`}
     ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} show=${setMade} />`}
     ${made !== null && html`<${Shown} made=${made} close=${() => setMade(null)} />`}
@@ -44,7 +53,8 @@ export function KeysPage() {
     ${data !== null && data.store !== 'none' && html`<${KeyAudit} key=${times} />`}`;
 }
 
-const written = 'keys:\n  - name: search-team\n    key: "${SEARCH_KEY}"\n    metadata: { team: search }\n    limits: { budget: { dollars: "50", per: month } }';
+const written =
+  'keys:\n  - name: search-team\n    key: "${SEARCH_KEY}"\n    metadata: { team: search }\n    limits: { budget: { dollars: "50", per: month } }';
 
 /** The next steps where there is no key yet. @param {{ canMake: boolean }} props */
 const FirstKey = ({ canMake }) => html`<section class="card steps"><header><h2>A key for each caller</h2></header>
@@ -71,8 +81,12 @@ const soonMs = 7 * 86_400_000;
 
 function State({ of }) {
   const refused = whyRefused(of);
-  if (refused === 'not taken') return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />${refused}</span>`;
-  if (refused !== null) return html`<span class="mark ${refused === 'disabled' ? 'mark-off' : 'mark-bad'}"><${Icon} name="cross" />${refused}</span>`;
+  if (refused === 'not taken') {
+    return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />${refused}</span>`;
+  }
+  if (refused !== null) {
+    return html`<span class="mark ${refused === 'disabled' ? 'mark-off' : 'mark-bad'}"><${Icon} name="cross" />${refused}</span>`;
+  }
   const end = endOf(of);
   const until = end === Infinity ? null : html` <span class="soft">until ${minute(end, { isWhole: true })}</span>`;
   if (end - Date.now() < soonMs) return html`<span class="mark mark-warn"><${Icon} name="alert" />ends soon</span>${until}`;
@@ -82,7 +96,17 @@ function State({ of }) {
 function limitsText(limits) {
   if (limits === null) return html`<span class="soft">none</span>`;
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget } = limits;
-  return [requests && `${count(requests)} requests/min`, tokens && `${compact(tokens)} tokens/min`, concurrent && `${count(concurrent)} at one time`, budget && `${money(budget.dollars)} per ${budget.per}`].filter(Boolean).join(', ');
+  return [
+    requests && `${count(requests)} requests/min`,
+    tokens && `${compact(tokens)} tokens/min`,
+    concurrent && `${count(concurrent)} at one time`,
+    budget && `${money(budget.dollars)} per ${budget.per}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
-const Use = ({ use }) => use === null ? html`<td class="num" colspan="5"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}<span class="soft">, </span>${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;
+const Use = ({ use }) =>
+  use === null
+    ? html`<td class="num" colspan="5"><span class="soft">not used</span></td>`
+    : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}<span class="soft">, </span>${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

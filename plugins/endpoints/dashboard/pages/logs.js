@@ -37,20 +37,45 @@ export function LogsPage({ params }) {
   // records of the tail have no bodies, so a text filter cannot match them
   const isLive = wantsLive && !params.get('q') && order === null;
   const cursor = params.get('cursor');
-  const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...orderParams(order), ...(cursor !== null && { cursor }) });
-  const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
+  const asked = apiParams(params, {
+    limit: String(pageSize),
+    bucket: String(bucketMs),
+    ...orderParams(order),
+    ...(cursor !== null && { cursor }),
+  });
+  const {
+    data: answered,
+    error,
+    loading,
+    reload,
+  } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
   // the tail comes from the gateway's memory, so it goes on while the store is away
   const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
   const [isHeld, setHeld] = useState(false);
   const openId = params.get('log');
-  const { tail, records, lit, release } = useRows({ answered, error, of: loading || answered === null ? null : asked, from: range.from, live: isLive ? apiParams(params) : null, isHeld: isHeld || openId !== null });
+  const { tail, records, lit, release } = useRows({
+    answered,
+    error,
+    of: loading || answered === null ? null : asked,
+    from: range.from,
+    live: isLive ? apiParams(params) : null,
+    isHeld: isHeld || openId !== null,
+  });
   const selected = useSelection(records, openId, params);
   const keyed = Object.keys(data?.facets ?? {}).filter(isKeyed);
   const names = chosenColumns(params, keyed);
   const shownRange = useShownRange(range, loading);
   // cost: parts that do not depend on the tail are not drawn again when a row comes
-  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...shownRange, from: answered.begin ?? shownRange.from }} params=${params} />`, [answered, params]);
-  const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
+  const histogram = useMemo(
+    () =>
+      answered?.total &&
+      html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...shownRange, from: answered.begin ?? shownRange.from }} params=${params} />`,
+    [answered, params],
+  );
+  const facets = useMemo(
+    () => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`,
+    [answered, params],
+  );
   const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
   // without rows no pointer can leave them, so the reading state would never end
   useEffect(() => void (isEmpty && setHeld(false)), [isEmpty]);
@@ -60,7 +85,10 @@ export function LogsPage({ params }) {
   return html`<${Head} title="Logs">
       <${LiveSwitch} isLive=${isLive} wantsLive=${wantsLive} isConnected=${tail.isConnected} />
       <${TimeRange} params=${params} /><${ColumnMenu} names=${names} keyed=${keyed} params=${params} />
-      <${ExportMenu} files=${[[`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'], [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies']]} />
+      <${ExportMenu} files=${[
+        [`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'],
+        [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies'],
+      ]} />
       <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
     <//>
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
@@ -68,12 +96,17 @@ export function LogsPage({ params }) {
     ${params.has('sort') && params.get('q') && html`<p class="soft" role="status">A search for a text has the newest first: it is not sorted.</p>`}
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
-    ${data !== null && html`
+    ${
+      data !== null &&
+      html`
       ${data.total && html`${histogram}<${Totals} total=${data.total} loading=${loading} />`}
       ${data.more && !data.total && !isEmpty && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
       ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
       <${Cut} range=${range} days=${data.retentionDays} />
-      ${isEmpty ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} answer=${error ?? answered} refresh=${reload} />` : html`<div class="log-body">
+      ${
+        isEmpty
+          ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} answer=${error ?? answered} refresh=${reload} />`
+          : html`<div class="log-body">
         ${facets}
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
           ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
@@ -81,7 +114,9 @@ export function LogsPage({ params }) {
           <${LogTable} records=${records} names=${withSorted(names, order)} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
           <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} loading=${loading} isLive=${isLive} isSorted=${order !== null} />
         </div>
-      </div>`}`}
+      </div>`
+      }`
+    }
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
 }
 
@@ -105,7 +140,10 @@ function useRows({ answered, error, of, from, live, isHeld }) {
   return { tail, records, lit, release };
 }
 
-/** The keys of the list: j and k go through the rows, Enter opens a row. Where a request is open, j, k and the brackets open the one next to it. */
+/**
+ * The keys of the list: j and k go through the rows, Enter opens a row.
+ * Where a request is open, j, k and the brackets open the one next to it.
+ */
 function useSelection(records, openId, params) {
   const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
   const found = records.findIndex(({ id }) => id === (openId ?? chosen));

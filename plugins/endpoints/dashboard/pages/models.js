@@ -34,9 +34,12 @@ export function ModelsPage({ params }) {
   return html`<${Head} title="Models" />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
-    ${data !== null && (params.get('view') === 'compare' && compared.length > 0
-      ? html`<${ModelCompare} models=${compared} chosen=${chosen} offReason=${offReason} />`
-      : html`<${List} data=${data} params=${params} chosen=${chosen} offReason=${offReason} />`)}`;
+    ${
+      data !== null &&
+      (params.get('view') === 'compare' && compared.length > 0
+        ? html`<${ModelCompare} models=${compared} chosen=${chosen} offReason=${offReason} />`
+        : html`<${List} data=${data} params=${params} chosen=${chosen} offReason=${offReason} />`)
+    }`;
 }
 
 /** @param {string} words */
@@ -45,25 +48,45 @@ const find = (words) => withParams({ find: words || null });
 function List({ data, params, chosen, offReason }) {
   const text = params.get('find') ?? '';
   const isAll = params.get('show') === 'all';
-  const { unknown: notKnown, fits } = useMemo(() => searchOf(text, (provider) => isAll || offReason(provider) === undefined), [text, isAll, data]);
-  const shown = useMemo(() => sorted(data.data.filter((model) => (isAll || model.isOn) && fits(model)), columns, params.get('sort') ?? '-requests'), [fits, params.get('sort')]);
+  const { unknown: notKnown, fits } = useMemo(
+    () => searchOf(text, (provider) => isAll || offReason(provider) === undefined),
+    [text, isAll, data],
+  );
+  const shown = useMemo(
+    () =>
+      sorted(
+        data.data.filter((model) => (isAll || model.isOn) && fits(model)),
+        columns,
+        params.get('sort') ?? '-requests',
+      ),
+    [fits, params.get('sort')],
+  );
   return html`<div class="pickers search-line"><label class="search"><${Icon} name="search" /><span class="hidden">Find a model</span><input type="search" placeholder="A name, family or provider; vision; price<2" value=${text} onInput=${(event) => go(find(event.target.value), { replace: true })} /></label>
       <span class="segments" role="group" aria-label="Which models"><a aria-current=${!isAll ? 'true' : undefined} href=${withParams({ show: null })}>Ready ${count(data.data.filter(({ isOn }) => isOn).length)}</a><a aria-current=${isAll ? 'true' : undefined} href=${withParams({ show: 'all' })}>All ${count(data.data.length)}</a></span></div>
     <p class="search-words-line" role="group" aria-label="Only models with">${offered.map((word) => html`<a key=${word} class="pill pill-choice" aria-current=${wordsIn(text).includes(word) ? 'true' : undefined} href=${find(toggled(text, word))}>${word}</a>`)} <span class="soft" title=${`Bounds of ${boundNames.join(', ')}; prices are dollars per million tokens, and "price" is the higher one of input and output.`}>of one provider; prices per million tokens</span></p>
     ${chosen.length > 0 && html`<p class="compare-bar"><span>${chosen.map((id) => html`<b key=${id}>${id}</b> `)}</span>${chosen.length > 1 ? html`<a class="button button-main" href=${withParams({ view: 'compare' })}><${Icon} name="columns" />Compare ${chosen.length} models</a>` : html`<span class="soft">Choose another one to compare it with</span>`}<a class="link" href=${withParams({ compare: null })}>Clear</a></p>`}
-    ${notKnown.length > 0 ? html`<${Notice} icon="search" title=${`"${notKnown.join(' ')}" is no bound of a model`}>Write one of ${boundNames.join(', ')} ${'with < or > and a number: '}<code>${'price<2'}</code>, <code>${'context>=1m'}</code>.<//>`
-    : shown.length === 0 ? html`<${Notice} icon="search" title="No model like that">${isAll ? '' : html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`}<//>` : html`
+    ${
+      notKnown.length > 0
+        ? html`<${Notice} icon="search" title=${`"${notKnown.join(' ')}" is no bound of a model`}>Write one of ${boundNames.join(', ')} ${'with < or > and a number: '}<code>${'price<2'}</code>, <code>${'context>=1m'}</code>.<//>`
+        : shown.length === 0
+          ? html`<${Notice} icon="search" title="No model like that">${isAll ? '' : html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`}<//>`
+          : html`
     <div class="table-scroll"><table class="table models"><${SortHead} columns=${columns} params=${params} usual="-requests" />
-      <tbody>${shown.map((model) => html`<${Row} key=${model.id} model=${model} isOpen=${params.get('model') === model.id} chosen=${chosen} offReason=${offReason} />`)}</tbody></table></div>`}`;
+      <tbody>${shown.map((model) => html`<${Row} key=${model.id} model=${model} isOpen=${params.get('model') === model.id} chosen=${chosen} offReason=${offReason} />`)}</tbody></table></div>`
+    }`;
 }
 
 function Row({ model, isOpen, chosen, offReason }) {
   const { id, name, contextLength, pricing, providers, use, stability, deprecatedAt, isOn } = model;
   const isChosen = chosen.includes(id);
-  const choose = () => go(withParams({ compare: (isChosen ? chosen.filter((one) => one !== id) : [...chosen, id]).join(',') || null }), { replace: true });
+  const choose = () =>
+    go(withParams({ compare: (isChosen ? chosen.filter((one) => one !== id) : [...chosen, id]).join(',') || null }), { replace: true });
   return html`<tr class=${isOn ? '' : 'is-faint'}>
       <td title=${id}><input type="checkbox" checked=${isChosen} disabled=${!isChosen && chosen.length >= mostCompared} onChange=${choose} aria-label=${`Compare ${id}`} title="Compare" /> <a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${name !== id && html`<span class="soft">${name}</span>`} ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`}</td>
-      <td title=${providers.map(({ providerId }) => providerId).join(', ')}>${providers.slice(0, 2).map(({ providerId }) => providerId).join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}</td>
+      <td title=${providers.map(({ providerId }) => providerId).join(', ')}>${providers
+        .slice(0, 2)
+        .map(({ providerId }) => providerId)
+        .join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}</td>
       <td class="num">${compact(contextLength || null)}</td><td class="num">${perMillion(pricing.prompt)}</td><td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
       <td><${Abilities} model=${model} /></td>
       <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?model=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
@@ -73,18 +96,24 @@ function Row({ model, isOpen, chosen, offReason }) {
 
 function Abilities({ model: { providers, input } }) {
   const some = (of) => providers.some(of);
-  const able = [['reasoning', some(({ reasons }) => reasons)], ['tools', some(({ tools }) => tools)], ['vision', some(({ vision }) => vision)], ['audio', input.includes('audio')]].filter(([, is]) => is);
+  const able = [
+    ['reasoning', some(({ reasons }) => reasons)],
+    ['tools', some(({ tools }) => tools)],
+    ['vision', some(({ vision }) => vision)],
+    ['audio', input.includes('audio')],
+  ].filter(([, is]) => is);
   return html`<span class="pills">${able.map(([name]) => html`<span class="pill" key=${name}>${name}</span>`)}</span>`;
 }
 
 /** What a provider answered lately, the newest first: each leads to its request. */
-const Answers = ({ answers }) => html`<span class="answers">${answers.map(({ id, createdAt, outcome, isFault, status, durationMs, error }, at) => {
-  const isGood = outcome === 'answered';
-  // that another one was quicker, or the client left, says nothing against it
-  const [tone, icon] = isGood ? ['ok', 'check'] : isFault ? ['bad', 'cross'] : ['off', 'more'];
-  const words = `${isGood ? 'answered' : `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim()} in ${duration(durationMs)}, ${ago(createdAt)}`;
-  return html`<a key=${id + at} class="mark mark-${tone}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}><${Icon} name=${icon} /></a>`;
-})}</span>`;
+const Answers = ({ answers }) =>
+  html`<span class="answers">${answers.map(({ id, createdAt, outcome, isFault, status, durationMs, error }, at) => {
+    const isGood = outcome === 'answered';
+    // that another one was quicker, or the client left, says nothing against it
+    const [tone, icon] = isGood ? ['ok', 'check'] : isFault ? ['bad', 'cross'] : ['off', 'more'];
+    const words = `${isGood ? 'answered' : `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim()} in ${duration(durationMs)}, ${ago(createdAt)}`;
+    return html`<a key=${id + at} class="mark mark-${tone}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}><${Icon} name=${icon} /></a>`;
+  })}</span>`;
 
 function Detail({ model, offReason }) {
   const { data: lately } = useData(`/api/views/answers?model=${encodeURIComponent(model.id)}`, { everyMs: 30_000 });
@@ -93,8 +122,12 @@ function Detail({ model, offReason }) {
     <p>${model.description} <${Copy} text=${model.id} what="model id" label="Copy id" /> <a class="button" href=${`/dashboard/playground?model=${encodeURIComponent(model.id)}`}><${Icon} name="playground" />Try it</a></p>
     ${model.aliases.length > 0 && html`<p class="soft">Also called ${model.aliases.join(', ')}</p>`}
     <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th><th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th><th scope="col">Reasoning</th><th scope="col">Last 24 h</th><th scope="col">Last answers</th></tr></thead>
-      <tbody>${model.providers.map((one) => html`<tr key=${one.providerId + one.externalId}><td title=${one.providerId}>${one.providerId}</td><td class="wrap"><code>${one.externalId}</code></td><td class="num">${perMillion(one.pricing.prompt)}</td><td class="num">${perMillion(one.pricing.input_cache_read)}</td><td class="num">${perMillion(one.pricing.completion)}</td>
-        <td>${one.reasons ? (one.efforts === null ? 'any effort' : one.efforts.join(', ')) + (one.budget ? ', budget' : '') : unknown}</td><td class="wrap"><${TriedInWords} model=${model.id} provider=${one.providerId} tried=${one.tried} missing=${offReason(one.providerId)} /></td><td><${Answers} answers=${answersOf(one.providerId)} /></td></tr>`)}</tbody></table></div>
+      <tbody>${model.providers.map(
+        (
+          one,
+        ) => html`<tr key=${one.providerId + one.externalId}><td title=${one.providerId}>${one.providerId}</td><td class="wrap"><code>${one.externalId}</code></td><td class="num">${perMillion(one.pricing.prompt)}</td><td class="num">${perMillion(one.pricing.input_cache_read)}</td><td class="num">${perMillion(one.pricing.completion)}</td>
+        <td>${one.reasons ? (one.efforts === null ? 'any effort' : one.efforts.join(', ')) + (one.budget ? ', budget' : '') : unknown}</td><td class="wrap"><${TriedInWords} model=${model.id} provider=${one.providerId} tried=${one.tried} missing=${offReason(one.providerId)} /></td><td><${Answers} answers=${answersOf(one.providerId)} /></td></tr>`,
+      )}</tbody></table></div>
     ${model.use !== null && html`<p class="soft">Last 24 h: ${count(model.use.requests)} requests, ${percent(model.use.errors, model.use.requests)} errors, ${aboutSum(compact(model.use.promptTokens), model.use)} tokens in, ${aboutSum(compact(model.use.completionTokens), model.use)} out, first token ${duration(model.use.timeToFirstTokenP50Ms)}</p>`}
   </div>`;
 }

@@ -1,4 +1,7 @@
-/** The page Overview: requests, errors, cost, tokens and latency of a range, beside the time before, with the largest models, providers, keys and metadata values. */
+/**
+ * The page Overview: requests, errors, cost, tokens and latency of a range, beside
+ * the time before, with the largest models, providers, keys and metadata values.
+ */
 import { html } from '../parts/html.js';
 import { Alerts } from '../parts/alerts.js';
 import { useData } from '../parts/api.js';
@@ -27,11 +30,17 @@ const longestMs = 900_000;
 
 /** Points of past times do not change, so only the newest points are asked for again. */
 const changes = {
-  query: ({ points, bucketMs, begin }) => begin !== null ? '' : `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
+  query: ({ points, bucketMs, begin }) =>
+    begin !== null ? '' : `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
   join(data, { after, ...changed }) {
     const joined = (before = [], points) => [...before.filter((point) => timeOfPoint(point) < after), ...points];
     const triedBefore = (provider) => data.attempts.find((one) => one.provider === provider)?.points;
-    return { ...changed, points: joined(data.points, changed.points), byModel: joined(data.byModel, changed.byModel), attempts: changed.attempts.map((tried) => ({ ...tried, points: joined(triedBefore(tried.provider), tried.points) })) };
+    return {
+      ...changed,
+      points: joined(data.points, changed.points),
+      byModel: joined(data.byModel, changed.byModel),
+      attempts: changed.attempts.map((tried) => ({ ...tried, points: joined(triedBefore(tried.provider), tried.points) })),
+    };
   },
 };
 
@@ -44,7 +53,10 @@ export function OverviewPage({ params }) {
   const meta = params.get('meta');
   const asked = params.get('rank') ?? '';
   const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
-  const { data, error, loading, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0, changes });
+  const { data, error, loading, reload } = useData(
+    `/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`,
+    { everyMs: range.isRelative ? 10_000 : 0, changes },
+  );
   const shownRange = useShownRange(range, loading);
   const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
@@ -81,10 +93,20 @@ function Filled({ data, alerts, range, rank, params }) {
 
 /** The measure of a breakdown for each rank of a list. */
 const metricOf = { requests: 'requests', cost: 'cost', errors: 'errors', latency: 'latency-p95' };
-const withMore = (params, by, rank = 'cost') => hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by], ...(rank === 'cost' ? [] : [['metric', metricOf[rank]]])]));
+const withMore = (params, by, rank = 'cost') =>
+  hrefOf(
+    '/dashboard/breakdown',
+    new URLSearchParams([...timeOf(params), ['by', by], ...(rank === 'cost' ? [] : [['metric', metricOf[rank]]])]),
+  );
 
 function Spend({ data, range, params }) {
-  const { times, lines } = stackOf(data.byModel, range, { all: data.points, bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
+  const { times, lines } = stackOf(data.byModel, range, {
+    all: data.points,
+    bucketMs: data.bucketMs,
+    of: ({ cost }) => Number(cost ?? 0),
+    top: 6,
+    isCounted: true,
+  });
   return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
     <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
@@ -105,7 +127,10 @@ function Latency({ data, range, params }) {
 
 function Tokens({ data, range, params }) {
   const { times, at } = filled(data.points, range, data.bucketMs);
-  const of = (read) => ({ values: at.map((point) => (point === null ? 0 : Math.max(0, read(point)))), estimated: at.map((point) => point !== null && isRough(point)) });
+  const of = (read) => ({
+    values: at.map((point) => (point === null ? 0 : Math.max(0, read(point)))),
+    estimated: at.map((point) => point !== null && isRough(point)),
+  });
   const lines = [
     { label: 'Input', colour: '--c1', ...of(({ promptTokens, cachedTokens }) => promptTokens - cachedTokens) },
     { label: 'Cached input', colour: '--c4', ...of(({ cachedTokens }) => cachedTokens) },
@@ -118,7 +143,9 @@ function Tokens({ data, range, params }) {
 }
 
 function MetaTop({ data, rank, link, params }) {
-  if (data.meta === null) return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
+  if (data.meta === null) {
+    return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
+  }
   const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
   return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} rank=${rank} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`, rank)} none="without it" />`;
 }
@@ -133,10 +160,17 @@ function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
 
 /** A group links to the requests in which it happened. */
-const hrefOfFault = ({ provider, code }, params) => asking(params, provider === null ? { error: code, attempts: '0' } : { tried: provider, 'attempt.code': code });
+const hrefOfFault = ({ provider, code }, params) =>
+  asking(params, provider === null ? { error: code, attempts: '0' } : { tried: provider, 'attempt.code': code });
 
 function Faults({ faults, params }) {
   return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>
-    ${faults.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${faults.map((fault) => html`<li key=${`${fault.provider} ${fault.code}`}><a href=${hrefOfFault(fault, params)}>
-      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${moment(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`)}</ul>`}</section>`;
+    ${
+      faults.length === 0
+        ? html`<p class="soft">None in this time.</p>`
+        : html`<ul class="error-list">${faults.map(
+            (fault) => html`<li key=${`${fault.provider} ${fault.code}`}><a href=${hrefOfFault(fault, params)}>
+      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${moment(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`,
+          )}</ul>`
+    }</section>`;
 }

@@ -1,4 +1,7 @@
-/** The page Playground: a form for a request to up to three models at once. It goes through the same door as all requests, and the log has it. */
+/**
+ * The page Playground: a form for a request to up to three models at once.
+ * It goes through the same door as all requests, and the log has it.
+ */
 import { html, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
@@ -21,7 +24,28 @@ keepFrom(draftNow);
 export function PlaygroundPage({ params }) {
   const asked = useData('/api/models');
   const { data: models } = asked;
-  const { form, key, results, note, metadata, problem, isRunning, hasTurns, isKnown, maySend, body, turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop } = usePlayground(params, asked);
+  const {
+    form,
+    key,
+    results,
+    note,
+    metadata,
+    problem,
+    isRunning,
+    hasTurns,
+    isKnown,
+    maySend,
+    body,
+    turnsOf,
+    change,
+    set,
+    leaveOut,
+    send,
+    again,
+    startOver,
+    sendResults,
+    stop,
+  } = usePlayground(params, asked);
   const isAlone = form.models.length === 1;
   const onSubmit = (event) => {
     event.preventDefault();
@@ -37,9 +61,11 @@ export function PlaygroundPage({ params }) {
         <${PlaygroundForm} form=${form} set=${set} leaveOut=${isRunning ? null : leaveOut} models=${models} isLoading=${asked.loading} gatewayKey=${key} setKey=${(given) => change(() => ({ key: given }))} hasTurns=${hasTurns} />
         <${Sent} body=${body} />
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
-        <div class="playground-run">${isRunning
-          ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
-          : html`<button key="send" class="button button-main" disabled=${!maySend}><${Icon} name="playground" />Send</button>`}
+        <div class="playground-run">${
+          isRunning
+            ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
+            : html`<button key="send" class="button button-main" disabled=${!maySend}><${Icon} name="playground" />Send</button>`
+        }
           ${hasTurns && html`<${MarkdownSwitch} key="markdown" />`}${hasTurns && !isRunning && html`<button key="again" type="button" class="button" disabled=${problem !== null || !isKnown} onClick=${again}><${Icon} name="replay" />Again</button><button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
       </form>
       <div class="lanes">${form.models.map((model, at) => html`<${Lane} key=${at} model=${model} turns=${turnsOf(at)} isAlone=${isAlone} results=${results} setResult=${(id, text) => change((before) => ({ results: { ...before.results, [id]: text } }))} sendResults=${isKnown ? () => sendResults(at) : null} />`)}</div>

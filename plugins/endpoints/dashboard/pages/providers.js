@@ -17,12 +17,18 @@ export function ProvidersPage() {
   return html`<${Head} title="Providers" />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${8} />`}
-    ${data !== null && html`
+    ${
+      data !== null &&
+      html`
       <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col">Attempts 24 h</th><th scope="col" class="num">Failed</th><th scope="col" class="num">Answered 24 h</th><th scope="col" class="num">Models</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
         <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`)}</tbody></table></div>
       <${RestingTargets} />
-      ${off.length > 0 && html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
-        <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`}`}`;
+      ${
+        off.length > 0 &&
+        html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
+        <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`
+      }`
+    }`;
 }
 
 function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, trainsOnData }, range, bucketMs }) {

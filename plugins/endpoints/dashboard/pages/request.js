@@ -5,7 +5,10 @@ import { timeOf } from '../parts/query.js';
 import { RequestDetail } from '../parts/request-detail.js';
 import { Head } from '../parts/shell.js';
 
-/** The address of the list from which the request was opened, or else of the log with the same range of time. @param {URLSearchParams} params */
+/**
+ * The address of the list from which the request was opened, or else of the log with the same range of time.
+ * @param {URLSearchParams} params
+ */
 function listOf(params) {
   const before = listBefore();
   if (before === null) return hrefOf('/dashboard/logs', timeOf(params));
@@ -15,4 +18,5 @@ function listOf(params) {
 }
 
 /** @param {{ id: string, params: URLSearchParams }} props */
-export const RequestPage = ({ id, params }) => html`<${Head} title=${html`<a href=${listOf(params)}>Logs</a> <span class="soft">/</span> Request`} /><div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;
+export const RequestPage = ({ id, params }) =>
+  html`<${Head} title=${html`<a href=${listOf(params)}>Logs</a> <span class="soft">/</span> Request`} /><div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;

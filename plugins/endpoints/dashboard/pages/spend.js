@@ -49,13 +49,47 @@ function Figures({ data }) {
   const whyNot = (month) => `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(month)} is not all there`;
   const days = Math.floor((now - from) / day) + 1;
   const figures = [
-    { name: `${monthOf(from)} to date`, value: aboutSum(money(total.cost ?? 0), total), change: changeOf(numberOf(total.cost), numberOf(earlier?.cost), 'less'), than: `than the first ${plural(days, 'day')} of ${monthOf(lastFrom)}`, note: !isWhole ? whyNot(from) : earlier === null ? whyNot(lastFrom) : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}` },
-    { name: `${monthOf(from)} by its end`, value: forecast === null ? '–' : money(forecast), change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'), than: `than ${monthOf(lastFrom)}`, note: !isWhole ? whyNot(from) : perDay === null ? 'an hour of spending is needed to say' : `with ${money(perDay)} a day, as in the last week` },
-    { name: 'Yesterday', value: money(yesterday ?? 0), change: changeOf(numberOf(yesterday), numberOf(dayBefore), 'less'), than: 'than the day before', note: `${money(today ?? 0)} today so far` },
-    { name: monthOf(lastFrom), value: lastMonth === null ? '–' : money(lastMonth.cost ?? 0), change: null, than: '', note: lastMonth === null ? whyNot(lastFrom) : plural(lastMonth.requests, 'request') },
+    {
+      name: `${monthOf(from)} to date`,
+      value: aboutSum(money(total.cost ?? 0), total),
+      change: changeOf(numberOf(total.cost), numberOf(earlier?.cost), 'less'),
+      than: `than the first ${plural(days, 'day')} of ${monthOf(lastFrom)}`,
+      note: !isWhole
+        ? whyNot(from)
+        : earlier === null
+          ? whyNot(lastFrom)
+          : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}`,
+    },
+    {
+      name: `${monthOf(from)} by its end`,
+      value: forecast === null ? '–' : money(forecast),
+      change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'),
+      than: `than ${monthOf(lastFrom)}`,
+      note: !isWhole
+        ? whyNot(from)
+        : perDay === null
+          ? 'an hour of spending is needed to say'
+          : `with ${money(perDay)} a day, as in the last week`,
+    },
+    {
+      name: 'Yesterday',
+      value: money(yesterday ?? 0),
+      change: changeOf(numberOf(yesterday), numberOf(dayBefore), 'less'),
+      than: 'than the day before',
+      note: `${money(today ?? 0)} today so far`,
+    },
+    {
+      name: monthOf(lastFrom),
+      value: lastMonth === null ? '–' : money(lastMonth.cost ?? 0),
+      change: null,
+      than: '',
+      note: lastMonth === null ? whyNot(lastFrom) : plural(lastMonth.requests, 'request'),
+    },
   ];
-  return html`<dl class="metrics spend-figures">${figures.map(({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
-      <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`)}</dl>
+  return html`<dl class="metrics spend-figures">${figures.map(
+    ({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
+      <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`,
+  )}</dl>
     <p class="soft spend-note">Days and months are by UTC, as those of budgets are. ${leftOut(total, ' of this month')}</p>`;
 }
 
@@ -70,7 +104,14 @@ function ByDay({ data: { points, all, from, to, total } }) {
 function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
   const all = Number(total.cost ?? 0);
   const most = Math.max(...rows.map(({ cost }) => Number(cost ?? 0)), 0);
-  const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams([['from', dateOf(from)], [by, value ?? '']]));
+  const href = (value) =>
+    hrefOf(
+      '/dashboard/logs',
+      new URLSearchParams([
+        ['from', dateOf(from)],
+        [by, value ?? ''],
+      ]),
+    );
   return html`<div class="table-scroll spend-rows"><table class="table"><thead><tr><th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th><th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th><th scope="col" class="num">Requests</th></tr></thead>
     <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
     <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>

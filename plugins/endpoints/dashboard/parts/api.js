@@ -28,7 +28,10 @@ export const ask = async (path, init) => (await asked(path, init)).body;
 async function asked(path, init = {}, tell = () => {}) {
   let response, body;
   try {
-    response = await fetch(path, { ...init, headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) } });
+    response = await fetch(path, {
+      ...init,
+      headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) },
+    });
     body = await (response.headers.get('content-type') === 'application/x-ndjson' ? inParts(response, tell) : whole(response));
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
@@ -46,7 +49,10 @@ async function whole(response) {
   return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : {};
 }
 
-/** An answer of several lines of JSON; each line has some fields of the answer. @param {Response} response @param {(part: any) => void} tell */
+/**
+ * An answer of several lines of JSON; each line has some fields of the answer.
+ * @param {Response} response @param {(part: any) => void} tell
+ */
 async function inParts(response, tell) {
   let answer = {};
   for await (const line of linesOf(response)) {
@@ -57,9 +63,13 @@ async function inParts(response, tell) {
 }
 
 /** Sends JSON. Throws an `ApiError`. @param {string} path @param {unknown} body @param {string} [method] */
-export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+export const send = (path, body, method = 'POST') =>
+  ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** After this many requests for changes, the page asks for everything again: a request may end long after it came, and then belongs to an earlier time. */
+/**
+ * After this many requests for changes, the page asks for everything again:
+ * a request may end long after it came, and then belongs to an earlier time.
+ */
 const timesUntilWhole = 30;
 
 /**
@@ -72,7 +82,9 @@ const timesUntilWhole = 30;
  */
 export function useData(path, { everyMs = 0, changes } = {}) {
   const [again, setAgain] = useState(0);
-  const [state, setState] = useState(/** @type {{ data: any, error: ApiError | null, path: string | null }} */ ({ data: null, error: null, path: null }));
+  const [state, setState] = useState(
+    /** @type {{ data: any, error: ApiError | null, path: string | null }} */ ({ data: null, error: null, path: null }),
+  );
   useEffect(() => {
     if (path === null) return undefined;
     const controller = new AbortController();
@@ -86,7 +98,13 @@ export function useData(path, { everyMs = 0, changes } = {}) {
       try {
         const isPart = changes !== undefined && known.times % timesUntilWhole !== 0;
         const url = isPart ? path + changes.query(known.data) : path;
-        const answer = isDue ? null : await asked(url, { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} }, begun);
+        const answer = isDue
+          ? null
+          : await asked(
+              url,
+              { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} },
+              begun,
+            );
         if (answer !== null && !controller.signal.aborted) {
           // an unchanged answer counts as a new one, because the times on the page move on
           const data = answer.body === undefined ? { ...known.data } : isPart ? changes.join(known.data, answer.body) : answer.body;
@@ -116,5 +134,10 @@ export function useData(path, { everyMs = 0, changes } = {}) {
       document.removeEventListener('visibilitychange', shown);
     };
   }, [path, everyMs, again]);
-  return { data: state.data, error: state.path === path ? state.error : null, loading: path !== null && state.path !== path, reload: () => setAgain((count) => count + 1) };
+  return {
+    data: state.data,
+    error: state.path === path ? state.error : null,
+    loading: path !== null && state.path !== path,
+    reload: () => setAgain((count) => count + 1),
+  };
 }

@@ -13,7 +13,9 @@ const manyLines = 120;
 export function AsSent({ data: { record, bodies, asked } }) {
   const { upstream, attempts, request } = record;
   const [chosen, choose] = useState(/** @type {number | null} */ (null));
-  if (upstream === null || upstream === undefined) return html`<${Notice} title="What was sent is not on record">${bodies === false || request === null ? 'Bodies are not stored for this request.' : 'The provider answered without a network, or the record is older than this view.'}<//>`;
+  if (upstream === null || upstream === undefined) {
+    return html`<${Notice} title="What was sent is not on record">${bodies === false || request === null ? 'Bodies are not stored for this request.' : 'The provider answered without a network, or the record is older than this view.'}<//>`;
+  }
   if (upstream.length === 0) return html`<${Notice} title="No provider was asked">${record.error?.message}<//>`;
   // the answer came from the last attempt
   const at = chosen ?? upstream.length - 1;
@@ -26,7 +28,15 @@ export function AsSent({ data: { record, bodies, asked } }) {
   </div>`;
 }
 
-const wordsOf = ({ changed, added, moved, left }) => [[changed, 'changed'], [added, 'added'], [left, 'left out'], [moved, 'under another name or place']].filter(([many]) => many > 0).map(([many, word]) => `${count(many)} ${word}`);
+const wordsOf = ({ changed, added, moved, left }) =>
+  [
+    [changed, 'changed'],
+    [added, 'added'],
+    [left, 'left out'],
+    [moved, 'under another name or place'],
+  ]
+    .filter(([many]) => many > 0)
+    .map(([many, word]) => `${count(many)} ${word}`);
 
 function Both({ asked, sent }) {
   const found = useMemo(() => differenceOf(asked, sent), [asked, sent]);

@@ -5,7 +5,8 @@
 
 /**
  * One line of a body: `same` and `moved` stand in both, `changed` has another value at the same place, `only` is in this body alone.
- * @typedef {{ path: string, depth: number, text: string, mark: 'same' | 'moved' | 'changed' | 'only', note: string | null, marks: number }} Line
+ * @typedef {{ path: string, depth: number, text: string, mark: 'same' |
+ * 'moved' | 'changed' | 'only', note: string | null, marks: number }} Line
  */
 
 /** @typedef {{ path: string, name: string, value: unknown, text: string, twin: Leaf | null }} Leaf */
@@ -16,12 +17,19 @@ const pathOf = (path, name, isItem) => (isItem ? `${path}[${name}]` : path === '
 /** @param {unknown} value @returns {Generator<Leaf>} */
 function* leavesOf(value, path = '', name = '') {
   if (isLeaf(value)) yield { path, name, value, text: JSON.stringify(value), twin: null };
-  else for (const [key, inner] of Object.entries(/** @type {object} */ (value))) yield* leavesOf(inner, pathOf(path, key, Array.isArray(value)), Array.isArray(value) ? name : key);
+  else {
+    for (const [key, inner] of Object.entries(/** @type {object} */ (value))) {
+      yield* leavesOf(inner, pathOf(path, key, Array.isArray(value)), Array.isArray(value) ? name : key);
+    }
+  }
 }
 
 /** Gives each leaf a twin in the other body, by what `keyOf` says. Each leaf has one twin at most, in the order of the bodies. */
 function pair(sent, asked, keyOf) {
-  const waiting = Map.groupBy(asked.filter((leaf) => leaf.twin === null && keyOf(leaf) !== null), keyOf);
+  const waiting = Map.groupBy(
+    asked.filter((leaf) => leaf.twin === null && keyOf(leaf) !== null),
+    keyOf,
+  );
   for (const leaf of sent.filter(({ twin }) => twin === null)) {
     const twin = waiting.get(keyOf(leaf))?.shift();
     if (twin !== undefined) [leaf.twin, twin.twin] = [twin, leaf];
@@ -32,7 +40,8 @@ function pair(sent, asked, keyOf) {
 const isTelling = ({ value }) => (typeof value === 'string' && value !== '') || typeof value === 'number';
 
 const longest = 600;
-const short = (text) => (text.length > longest ? `${text.slice(0, longest - 100)}… (${text.length - longest + 100} more characters)` : text);
+const short = (text) =>
+  text.length > longest ? `${text.slice(0, longest - 100)}… (${text.length - longest + 100} more characters)` : text;
 
 /** @param {Line[]} lines @param {Line['mark']} mark */
 const count = (lines, mark) => lines.filter((line) => line.mark === mark).length;
@@ -55,7 +64,17 @@ function linesOf(body, all, word) {
     const entries = Object.entries(value);
     const begin = { path, depth, text: `${head}${open}`, mark: /** @type {const} */ ('same'), note: null, marks: 0 };
     lines.push(begin);
-    const marks = entries.reduce((sum, [key, inner], at) => sum + write(inner, { path: pathOf(path, key, Array.isArray(value)), depth: depth + 1, head: Array.isArray(value) ? '' : `${JSON.stringify(key)}: `, tail: at === entries.length - 1 ? '' : ',' }), 0);
+    const marks = entries.reduce(
+      (sum, [key, inner], at) =>
+        sum +
+        write(inner, {
+          path: pathOf(path, key, Array.isArray(value)),
+          depth: depth + 1,
+          head: Array.isArray(value) ? '' : `${JSON.stringify(key)}: `,
+          tail: at === entries.length - 1 ? '' : ',',
+        }),
+      0,
+    );
     begin.marks = marks;
     lines.push({ ...begin, text: `${close}${tail}`, marks });
     return marks;
@@ -72,5 +91,11 @@ export function differenceOf(asked, sent) {
   pair(after, before, (leaf) => (isTelling(leaf) ? leaf.text : null));
   pair(after, before, ({ path }) => path);
   const lines = { asked: linesOf(asked, before, 'sent as'), sent: linesOf(sent, after, 'asked as') };
-  return { ...lines, changed: count(lines.sent, 'changed'), added: count(lines.sent, 'only'), moved: count(lines.sent, 'moved'), left: count(lines.asked, 'only') };
+  return {
+    ...lines,
+    changed: count(lines.sent, 'changed'),
+    added: count(lines.sent, 'only'),
+    moved: count(lines.sent, 'moved'),
+    left: count(lines.asked, 'only'),
+  };
 }

@@ -1,4 +1,6 @@
-/** The ranking of a breakdown: for each value the measure, a bar, the share, and the other figures. A click on a column head sorts by it. */
+/**
+ * The ranking of a breakdown: for each value the measure, a bar, the share, and the other figures. A click on a column head sorts by it.
+ */
 import { html, useState } from './html.js';
 import { useData } from './api.js';
 import { leftOut } from './estimate.js';
@@ -15,12 +17,33 @@ const mostRows = 1000;
 /** Rows of the second level. */
 const mostUnder = 10;
 
-const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
+const beside = {
+  requests: 'Requests',
+  'error-rate': 'Errors',
+  'tokens-in': 'Tokens in',
+  'tokens-out': 'out',
+  cost: 'Cost',
+  'latency-p50': 'p50',
+  'latency-p95': 'p95',
+  'latency-p99': 'p99',
+  'ttft-p50': 'First token',
+  speed: 'Tokens/s',
+};
 
-const besideAttempts = { requests: 'Attempts', 'error-rate': 'Failed', rescued: 'Rescued', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99' };
+const besideAttempts = {
+  requests: 'Attempts',
+  'error-rate': 'Failed',
+  rescued: 'Rescued',
+  'latency-p50': 'p50',
+  'latency-p95': 'p95',
+  'latency-p99': 'p99',
+};
 
 /** The columns beside the chosen measure. @param {string} metric @param {boolean} isTried */
-const othersOf = (metric, isTried) => Object.entries(isTried ? besideAttempts : beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measuresOf(isTried ? 'attempt.' : '')[name], name, label, num: true }));
+const othersOf = (metric, isTried) =>
+  Object.entries(isTried ? besideAttempts : beside)
+    .filter(([name]) => name !== metric)
+    .map(([name, label]) => ({ ...measuresOf(isTried ? 'attempt.' : '')[name], name, label, num: true }));
 
 /** @param {{ data: any, name: string, metric: string, top: number, params: URLSearchParams }} props */
 export function BreakdownTable({ data, name, metric, top, params }) {
@@ -54,7 +77,14 @@ function Row({ row, by, metric, measure, others, most, whole, earlier, params })
   const isTried = by.startsWith('attempt.');
   const sub = isTried || row.value === '' ? null : params.get('sub');
   const value = measure.of(row);
-  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by === 'attempt.provider' ? 'tried' : by, value: row.value ?? '', not: false }));
+  const link = hrefOf(
+    '/dashboard/logs',
+    onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), {
+      field: by === 'attempt.provider' ? 'tried' : by,
+      value: row.value ?? '',
+      not: false,
+    }),
+  );
   return html`<tr>
       <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>`}</td>
       <td class="num" title=${measure === measures.cost ? leftOut(row) : undefined}><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
@@ -67,9 +97,18 @@ function Under({ by, value, sub, metric, measure, others, most, params }) {
   const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, rank: rankOf(metric) });
   const { data, error } = useData(`/api/views/breakdown?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
-  return sorted(data.rows, { measure }, '-measure').slice(0, mostUnder).map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
+  return sorted(data.rows, { measure }, '-measure')
+    .slice(0, mostUnder)
+    .map(
+      (row) =>
+        html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`,
+    );
 }
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;
 
-const Numbers = ({ row, others }) => others.map((other) => html`<td key=${other.name} class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}" title=${other.name === 'cost' ? leftOut(row) : undefined}>${written(other, row)}</td>`);
+const Numbers = ({ row, others }) =>
+  others.map(
+    (other) =>
+      html`<td key=${other.name} class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}" title=${other.name === 'cost' ? leftOut(row) : undefined}>${written(other, row)}</td>`,
+  );

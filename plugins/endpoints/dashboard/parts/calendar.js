@@ -4,7 +4,13 @@ import { isUtc } from './format.js';
 /** @param {number} now @returns {{ label: string, from: string, to?: string }[]} */
 export function calendarRanges(now) {
   const date = new Date(now);
-  const at = (months, days) => (isUtc() ? new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, days)) : new Date(date.getFullYear(), date.getMonth() + months, days)).toISOString().replace('T00:00:00.000Z', '');
+  const at = (months, days) =>
+    (isUtc()
+      ? new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, days))
+      : new Date(date.getFullYear(), date.getMonth() + months, days)
+    )
+      .toISOString()
+      .replace('T00:00:00.000Z', '');
   const today = isUtc() ? date.getUTCDate() : date.getDate();
   return [
     { label: 'Today', from: at(0, today) },

@@ -2,7 +2,10 @@
 import { isUtc, yearOf } from './format.js';
 import { steps } from './query.js';
 
-/** Ticks at round values from 0 to `top`, at least 30 pixels apart. @param {number} top @param {number} height @param {(value: number) => string} format */
+/**
+ * Ticks at round values from 0 to `top`, at least 30 pixels apart.
+ * @param {number} top @param {number} height @param {(value: number) => string} format
+ */
 export function valueTicks(top, height, format) {
   const least = top / Math.max(1, Math.floor(height / 30));
   const size = 10 ** Math.floor(Math.log10(least));
@@ -12,12 +15,18 @@ export function valueTicks(top, height, format) {
   return aligned(ticks.filter(({ label }, at) => label !== ticks[at - 1]?.label));
 }
 
-/** Ticks of a logarithmic axis: at powers of ten, and between these where there is room. @param {{ low: number, top: number }} ends @param {number} height @param {(value: number) => string} format */
+/**
+ * Ticks of a logarithmic axis: at powers of ten, and between these where there is room.
+ * @param {{ low: number, top: number }} ends @param {number} height @param {(value: number) => string} format
+ */
 export function logTicks({ low, top }, height, format) {
   const perDecade = height / Math.log10(top / low);
   const within = perDecade >= 90 ? [1, 2, 5] : perDecade >= 50 ? [1, 3] : [1];
   const decades = Array.from({ length: Math.ceil(Math.log10(top / low)) + 1 }, (_, at) => low * 10 ** at);
-  return decades.flatMap((decade) => within.map((one) => one * decade)).filter((value) => value <= top).map((value) => ({ value, label: format(value) }));
+  return decades
+    .flatMap((decade) => within.map((one) => one * decade))
+    .filter((value) => value <= top)
+    .map((value) => ({ value, label: format(value) }));
 }
 
 const figure = /^(\D*[\d,]+)(?:\.(\d+))?(\D*)$/;
@@ -42,7 +51,16 @@ const shift = (at, utc) => (utc ? 0 : new Date(at).getTimezoneOffset() * 60_000)
 /** The moment at which the clock of the shown zone has this time. @param {number} clock as if it were UTC @param {boolean} utc */
 function momentAt(clock, utc) {
   const read = new Date(clock);
-  return utc ? clock : new Date(read.getUTCFullYear(), read.getUTCMonth(), read.getUTCDate(), read.getUTCHours(), read.getUTCMinutes(), read.getUTCSeconds()).getTime();
+  return utc
+    ? clock
+    : new Date(
+        read.getUTCFullYear(),
+        read.getUTCMonth(),
+        read.getUTCDate(),
+        read.getUTCHours(),
+        read.getUTCMinutes(),
+        read.getUTCSeconds(),
+      ).getTime();
 }
 
 const labelWidth = 72;
@@ -52,7 +70,10 @@ const month = 30.4 * 86_400_000;
 /** A longer range has ticks at months, not at weeks. */
 const manyMonths = 6 * month;
 
-/** Ticks at full hours, days, weeks or months of the shown zone. @param {{ from: number, to: number }} range @param {number} width @param {boolean} [utc] */
+/**
+ * Ticks at full hours, days, weeks or months of the shown zone.
+ * @param {{ from: number, to: number }} range @param {number} width @param {boolean} [utc]
+ */
 export function timeTicks({ from, to }, width, utc = isUtc()) {
   // the chart is folded, so it has no width
   if (width <= 0) return [];
@@ -60,7 +81,9 @@ export function timeTicks({ from, to }, width, utc = isUtc()) {
   if (to - from > manyMonths) return monthTicks({ from, to }, ((to - from) * monthWidth) / width / month);
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
-  for (let clock = Math.ceil((from - shift(from, utc)) / step) * step; momentAt(clock, utc) <= to; clock += step) ticks.push(momentAt(clock, utc));
+  for (let clock = Math.ceil((from - shift(from, utc)) / step) * step; momentAt(clock, utc) <= to; clock += step) {
+    ticks.push(momentAt(clock, utc));
+  }
   // an hour that the clock leaves out (summer time) gives the same moment as the next hour
   return [...new Set(ticks)].map((at) => ({ at, label: labelOf(at, utc) }));
 }
@@ -86,6 +109,11 @@ const monthOf = (at) => new Date(at).toLocaleDateString('en-GB', { month: 'short
 function labelOf(at, utc) {
   const date = new Date(at);
   const zone = utc ? { timeZone: 'UTC' } : {};
-  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(at % 60_000 !== 0 && { second: '2-digit' }), ...zone });
+  const time = date.toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(at % 60_000 !== 0 && { second: '2-digit' }),
+    ...zone,
+  });
   return time === '00:00' ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...zone }) : time;
 }

@@ -4,15 +4,31 @@ import { eventsOf } from './lines.js';
 import { thoughtOf } from './thought.js';
 
 /**
- * The part of an answer that has arrived. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
- * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
+ * The part of an answer that has arrived. Times are in milliseconds from
+ * the request; `cutBy` is the message of the error that ended a stream.
+ * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name:
+ * string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs:
+ * number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
  */
 
 /** An answer of which nothing has come. @returns {Answer} */
-export const nothing = () => ({ text: '', reasoning: '', refusal: '', toolCalls: [], usage: null, id: null, firstMs: null, totalMs: null, finish: null, model: null, cutBy: null });
+export const nothing = () => ({
+  text: '',
+  reasoning: '',
+  refusal: '',
+  toolCalls: [],
+  usage: null,
+  id: null,
+  firstMs: null,
+  totalMs: null,
+  finish: null,
+  model: null,
+  cutBy: null,
+});
 
 /** Whether anything that a reader sees has come. @param {Answer} answer */
-export const hasBegun = ({ text, reasoning, refusal, toolCalls }) => text !== '' || reasoning !== '' || refusal !== '' || toolCalls.length > 0;
+export const hasBegun = ({ text, reasoning, refusal, toolCalls }) =>
+  text !== '' || reasoning !== '' || refusal !== '' || toolCalls.length > 0;
 
 /**
  * Sends a request. `tell` is called with the whole answer so far after each piece, and at the end. Throws an `ApiError` for an error
@@ -27,14 +43,26 @@ export async function complete(body, how) {
   } catch (error) {
     if (how.signal.aborted || error instanceof ApiError) throw error;
     // each browser has words of its own for a connection that breaks
-    throw new ApiError(0, 'unreachable', answer.id === null ? 'The gateway does not answer.' : 'The connection to the gateway broke before the answer was whole.');
+    throw new ApiError(
+      0,
+      'unreachable',
+      answer.id === null ? 'The gateway does not answer.' : 'The connection to the gateway broke before the answer was whole.',
+    );
   }
 }
 
-/** @param {Answer} answer what has come so far @param {any} body @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how */
+/**
+ * @param {Answer} answer what has come so far @param {any} body @param {{ headers:
+ * Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
+ */
 async function answered(answer, body, { headers, signal, tell }) {
   const began = performance.now();
-  const response = await fetch('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body), signal });
+  const response = await fetch('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    signal,
+  });
   answer.id = response.headers.get('x-request-id');
   const told = (isLast) => {
     if (isLast) answer.totalMs = performance.now() - began;
@@ -48,7 +76,15 @@ async function answered(answer, body, { headers, signal, tell }) {
   if (!body.stream) {
     const { choices = [], usage, model } = await response.json();
     const { message = {}, finish_reason: finish } = choices[0] ?? {};
-    Object.assign(answer, { text: message.content ?? '', reasoning: thoughtOf(message), refusal: message.refusal ?? '', toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
+    Object.assign(answer, {
+      text: message.content ?? '',
+      reasoning: thoughtOf(message),
+      refusal: message.refusal ?? '',
+      toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })),
+      usage,
+      finish,
+      model,
+    });
     return told(true);
   }
   for await (const event of eventsOf(response)) {

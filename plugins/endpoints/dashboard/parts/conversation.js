@@ -46,7 +46,8 @@ export function Choice({ choice: { text, reasoning, refusal, toolCalls = [], fin
 }
 
 /** The words of a model that refuses. @param {{ text: unknown }} props */
-export const Refusal = ({ text }) => typeof text === 'string' && text !== '' && html`<${Notice} tone="warn" title="The model refused"><${Text} text=${text} /><//>`;
+export const Refusal = ({ text }) =>
+  typeof text === 'string' && text !== '' && html`<${Notice} tone="warn" title="The model refused"><${Text} text=${text} /><//>`;
 
 /** The address of an image that is named and not loaded. @param {{ url: string }} props */
 export const Address = ({ url }) => html`<code>${url.length > 200 ? `${url.slice(0, 200)}…` : url}</code>`;
@@ -56,7 +57,9 @@ function Part({ part }) {
   if (part.type === 'text' || part.type === 'input_text') return html`<${Folded} text=${String(part.text)} />`;
   if (part.type === 'refusal') return html`<${Refusal} text=${part.refusal} />`;
   const url = part.image_url?.url ?? part.imageUrl ?? part.url;
-  if (typeof url === 'string' && /^data:image\/(?:png|jpeg|gif|webp);/.test(url)) return html`<img class="thumbnail" src=${url} alt="Image of the request" />`;
+  if (typeof url === 'string' && /^data:image\/(?:png|jpeg|gif|webp);/.test(url)) {
+    return html`<img class="thumbnail" src=${url} alt="Image of the request" />`;
+  }
   if (typeof url === 'string') return html`<p class="soft">${part.type}: <${Address} url=${url} /></p>`;
   return html`<details class="thought"><summary>${part.type ?? 'part'}</summary><pre class="small"><code>${JSON.stringify(part, null, 2)}</code></pre></details>`;
 }

@@ -9,7 +9,14 @@ const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, 
 function linesOf({ usage, usageDetails }, prices) {
   const { promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens } = usage;
   const hourTokens = Math.min(usageDetails?.cacheWrite1h ?? 0, cacheWriteTokens ?? 0);
-  const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, input_cache_write_1h: hourWrite = write, internal_reasoning: thought = completion } = prices ?? {};
+  const {
+    prompt,
+    completion,
+    input_cache_read: read = prompt,
+    input_cache_write: write = prompt,
+    input_cache_write_1h: hourWrite = write,
+    internal_reasoning: thought = completion,
+  } = prices ?? {};
   return [
     ['Input', rest(promptTokens, cachedTokens, cacheWriteTokens), prompt],
     ['Input from cache', cachedTokens, read],
@@ -23,8 +30,12 @@ function linesOf({ usage, usageDetails }, prices) {
 /** Attempts that used tokens and whose answers the caller did not get. */
 const lostOf = ({ attempts }) => attempts.filter(({ used }) => used !== undefined);
 
-/** Whether no provider answered and no attempt used tokens. The sums do not count such a request as one without a price. @param {any} record */
-export const isUnanswered = (record) => record.cost === null && (record.outcome === 'failed' || record.outcome === 'refused') && lostOf(record).length === 0;
+/**
+ * Whether no provider answered and no attempt used tokens. The sums do not count such a request as one without a price.
+ * @param {any} record
+ */
+export const isUnanswered = (record) =>
+  record.cost === null && (record.outcome === 'failed' || record.outcome === 'refused') && lostOf(record).length === 0;
 
 /** @param {{ data: any }} props */
 export function CostLines({ data }) {
@@ -52,5 +63,7 @@ function noteOf({ record, isSameConfig }, prices) {
   if (record.cost === null) return 'The cost is not known: no price in the catalogue, or the provider left out a count.';
   if (record.costIsUpperBound) return `The cost is ${whyAtMost}.`;
   if (record.usageEstimated) return `The counts are ${whyEstimated}. The prices are those of that moment.`;
-  return record.prices || isSameConfig ? 'With the prices of the config that served this request. Where a count is missing, its tokens are part of another line.' : 'The config has changed since: the total is what was recorded then, the prices are those of now.';
+  return record.prices || isSameConfig
+    ? 'With the prices of the config that served this request. Where a count is missing, its tokens are part of another line.'
+    : 'The config has changed since: the total is what was recorded then, the prices are those of now.';
 }

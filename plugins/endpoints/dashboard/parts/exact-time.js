@@ -16,7 +16,11 @@ export function ExactTime({ from, to, params, close }) {
   // a range that ends now moves on; the form keeps the range of the moment when it was opened
   const [opened] = useState({ from, to });
   const [typed, setTyped] = useState(/** @type {{ from?: string, to?: string }} */ ({}));
-  const field = (name) => ({ name, value: typed[name] ?? inputOf(opened[name]), onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })) });
+  const field = (name) => ({
+    name,
+    value: typed[name] ?? inputOf(opened[name]),
+    onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })),
+  });
   const apply = (event) => {
     event.preventDefault();
     const data = new FormData(event.target);
@@ -36,4 +40,5 @@ const choose = (isChosen) => {
   notify();
 };
 
-const Zone = () => html`<label class="menu-check"><input type="checkbox" checked=${isUtc()} onChange=${(event) => choose(event.target.checked)} /> Times in UTC</label>`;
+const Zone = () =>
+  html`<label class="menu-check"><input type="checkbox" checked=${isUtc()} onChange=${(event) => choose(event.target.checked)} /> Times in UTC</label>`;

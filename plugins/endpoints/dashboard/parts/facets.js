@@ -12,7 +12,11 @@ const shownFirst = 6;
 /** The server counts the values of at most so many records. */
 const mostCounted = 10_000;
 
-/** Which records the counts leave out, in words. @param {Record<string, { count: number }[]>} facets @param {{ requests: number } | null | undefined} total of all that match, where it is known @param {boolean} hasText */
+/**
+ * Which records the counts leave out, in words.
+ * @param {Record<string, { count: number }[]>} facets @param {{ requests: number } |
+ * null | undefined} total of all that match, where it is known @param {boolean} hasText
+ */
 export function leftOut(facets, total, hasText) {
   const counted = (facets['status'] ?? []).reduce((sum, { count }) => sum + count, 0);
   // the two counts are made one after the other, and requests may end in between
@@ -20,7 +24,10 @@ export function leftOut(facets, total, hasText) {
   return [isPart && `of the newest ${whole(counted)}`, hasText && 'without the text filter'].filter(Boolean).join(', ');
 }
 
-/** @param {{ facets: Record<string, { value: string, count: number }[]>, total?: { requests: number } | null, params: URLSearchParams }} props */
+/**
+ * @param {{ facets: Record<string, { value: string, count: number }[]>,
+ * total?: { requests: number } | null, params: URLSearchParams }} props
+ */
 export function Facets({ facets, total, params }) {
   const known = [...Object.keys(labels), ...Object.keys(facets).filter(isKeyed)].filter((field) => (facets[field]?.length ?? 0) > 0);
   const words = leftOut(facets, total, params.has('q'));
@@ -46,7 +53,8 @@ function Value({ field, value, count, share, chosen, params }) {
   const bar = html`<span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />`;
   // a filter with an empty value means "none", so an empty value cannot be filtered by
   if (value === '') return html`<li><span class="facet-value"><span class="facet-name soft">(empty)</span>${bar}</span></li>`;
-  const next = (not) => hrefOf('/dashboard/logs', chosen === undefined ? addFilter(params, { field, value, not }) : removeFilter(params, chosen));
+  const next = (not) =>
+    hrefOf('/dashboard/logs', chosen === undefined ? addFilter(params, { field, value, not }) : removeFilter(params, chosen));
   const click = (event) => {
     if (!event.altKey) return;
     event.preventDefault();

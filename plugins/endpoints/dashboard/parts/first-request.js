@@ -8,7 +8,8 @@ import { Notice } from './states.js';
 import { tail } from './tail.js';
 
 /**
- * @param {{ isOver: boolean, isLive?: boolean, answer: unknown, flipped: () => void, widen: string }} props `isOver`: the range of the page is in the past;
+ * @param {{ isOver: boolean, isLive?: boolean, answer: unknown, flipped: () =>
+ * void, widen: string }} props `isOver`: the range of the page is in the past;
  *   `isLive`: the list gets new requests by itself; `answer`: the last answer or error of the page; `flipped` is called when a request may have come
  */
 export function FirstRequest({ isOver, ...more }) {

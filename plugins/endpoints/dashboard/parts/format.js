@@ -12,7 +12,12 @@ export const numberOf = (text) => (text === undefined || text === null ? null : 
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? unknown : whole.format(value));
 /** @param {number | null | undefined} value */
-export const compact = (value) => (value === null || value === undefined ? unknown : value < 10_000 ? whole.format(Math.round(value)) : short.format(value).replace(/[a-z]+$/, (unit) => ` ${unit.toUpperCase()}`.replace('K', 'k').replace('BN', 'G').replace('TN', 'T')));
+export const compact = (value) =>
+  value === null || value === undefined
+    ? unknown
+    : value < 10_000
+      ? whole.format(Math.round(value))
+      : short.format(value).replace(/[a-z]+$/, (unit) => ` ${unit.toUpperCase()}`.replace('K', 'k').replace('BN', 'G').replace('TN', 'T'));
 
 /**
  * Dollars with four significant digits; a tooltip shows all digits.
@@ -52,7 +57,12 @@ export function duration(ms) {
 }
 
 /** Tokens per second. @param {number | null | undefined} value */
-export const speed = (value) => (value === null || value === undefined ? unknown : value >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : value.toFixed(1));
+export const speed = (value) =>
+  value === null || value === undefined
+    ? unknown
+    : value >= 100 || Number.isInteger(value)
+      ? whole.format(Math.round(value))
+      : value.toFixed(1);
 
 /** @param {number} part @param {number} all */
 export function percent(part, all) {
@@ -63,8 +73,12 @@ export function percent(part, all) {
   return share > 0 && share < 0.1 ? '<0.1 %' : `${share >= 10 ? share.toFixed(0) : share.toFixed(1)} %`;
 }
 
-/** The cost of a request on average, of those with a known cost; null where there is none. @param {{ cost: string | null, requests: number, unpriced: number }} row */
-export const costPerRequest = ({ cost, requests, unpriced }) => (cost === null || requests <= unpriced ? null : Number(cost) / (requests - unpriced));
+/**
+ * The cost of a request on average, of those with a known cost; null where there is none.
+ * @param {{ cost: string | null, requests: number, unpriced: number }} row
+ */
+export const costPerRequest = ({ cost, requests, unpriced }) =>
+  cost === null || requests <= unpriced ? null : Number(cost) / (requests - unpriced);
 
 /** Whether a row has so many errors that they are marked. @param {{ errors: number, requests: number }} row */
 export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
@@ -85,7 +99,11 @@ const formats = {};
 const day = /** @type {const} */ ({ day: '2-digit', month: 'short', year: 'numeric' });
 const time = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** A time in a format. cost: making a format takes much longer than using it, and a log shows a thousand times, so formats are kept. @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number} at */
+/**
+ * A time in a format.
+ * cost: making a format takes much longer than using it, and a log shows a thousand times, so formats are kept.
+ * @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number} at
+ */
 function formatted(name, options, at) {
   const zone = isUtc() ? 'UTC' : undefined;
   return (formats[`${name} ${zone}`] ??= new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone })).format(new Date(at));
@@ -99,16 +117,21 @@ export const dayOf = (at) => formatted('day', day, at);
 export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
 
 /** @param {string | number} at @param {boolean} [isWhole] whether the year of this year is written too */
-const withDay = (at, isWhole = false) => `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(Date.now()).slice(-' 2026'.length), '')} ${clock(at)}`;
+const withDay = (at, isWhole = false) =>
+  `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(Date.now()).slice(-' 2026'.length), '')} ${clock(at)}`;
 
-/** A time: today without the day, this year with the day, else with day and year. @param {string | number} at @param {{ isWhole?: boolean }} [how] `isWhole` always shows day and year */
+/**
+ * A time: today without the day, this year with the day, else with day and year.
+ * @param {string | number} at @param {{ isWhole?: boolean }} [how] `isWhole` always shows day and year
+ */
 export const moment = (at, { isWhole = false } = {}) => (isWhole || dayOf(at) !== dayOf(Date.now()) ? withDay(at, isWhole) : clock(at));
 
 /** Without seconds where they are 0. @param {string} text */
 const toMinute = (text) => text.replace(/(:\d\d):00$/, '$1');
 
 /**
- * A span as short as it is clear: `14:30 to 16:00`, `21 Nov 10:00 to 11:30`, and with both days where they differ: `21 Nov 00:00 to 22 Nov 00:00`.
+ * A span as short as it is clear: `14:30 to 16:00`, `21 Nov 10:00 to 11:30`,
+ * and with both days where they differ: `21 Nov 00:00 to 22 Nov 00:00`.
  * @param {number} from @param {number} to @param {{ isWhole?: boolean }} [how] as for `moment`
  */
 export function span(from, to, how) {
@@ -120,7 +143,10 @@ export function span(from, to, how) {
 export const minute = (at, how) => toMinute(moment(at, how));
 
 /** A time with milliseconds and its zone. @param {string | number} at */
-export const exact = (at) => (isUtc() ? new Date(at).toISOString().replace('T', ' ') : `${formatted('exact', { dateStyle: 'medium', timeStyle: 'medium' }, at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`);
+export const exact = (at) =>
+  isUtc()
+    ? new Date(at).toISOString().replace('T', ' ')
+    : `${formatted('exact', { dateStyle: 'medium', timeStyle: 'medium' }, at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`;
 
 /** @param {string | number | null} at */
 export function ago(at) {

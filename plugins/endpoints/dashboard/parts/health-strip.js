@@ -10,15 +10,39 @@ export function HealthStrip() {
   const { health, log, config } = data;
   const on = config.providers.filter(({ isOn }) => isOn).length;
   // checks of plugins, such as the identity of the machine at a cloud
-  const failing = Object.entries(health).filter(([name, check]) => !['redis', 'database'].includes(name) && check?.connected === false && check.error !== 'skipped');
+  const failing = Object.entries(health).filter(
+    ([name, check]) => !['redis', 'database'].includes(name) && check?.connected === false && check.error !== 'skipped',
+  );
   const rows = [
     ['Gateway', health.status === 'ok' ? 'ok' : 'warn', health.status],
     ...failing.map(([name, { error }]) => [name[0].toUpperCase() + name.slice(1), 'bad', error ?? 'away']),
-    ['Log store', log === null ? 'off' : log.connected ? 'ok' : 'bad', log === null ? 'none' : log.connected ? 'connected' : String(log.error ?? 'away').replaceAll('_', ' ')],
-    ['Journal', log === null ? 'off' : log.waitingRecords > 1000 ? 'warn' : 'ok', log === null ? 'none' : log.waitingBytes === 0 ? `empty${log.lastDrainAt === null ? '' : `, written ${ago(log.lastDrainAt)}`}` : `${size(log.waitingBytes)} wait, ${count(log.waitingRecords)} records of this run`],
-    ['Redis', health.redis.connected ? 'ok' : health.redis.error === 'not configured' ? 'off' : 'bad', health.redis.connected ? 'connected' : health.redis.error],
+    [
+      'Log store',
+      log === null ? 'off' : log.connected ? 'ok' : 'bad',
+      log === null ? 'none' : log.connected ? 'connected' : String(log.error ?? 'away').replaceAll('_', ' '),
+    ],
+    [
+      'Journal',
+      log === null ? 'off' : log.waitingRecords > 1000 ? 'warn' : 'ok',
+      log === null
+        ? 'none'
+        : log.waitingBytes === 0
+          ? `empty${log.lastDrainAt === null ? '' : `, written ${ago(log.lastDrainAt)}`}`
+          : `${size(log.waitingBytes)} wait, ${count(log.waitingRecords)} records of this run`,
+    ],
+    [
+      'Redis',
+      health.redis.connected ? 'ok' : health.redis.error === 'not configured' ? 'off' : 'bad',
+      health.redis.connected ? 'connected' : health.redis.error,
+    ],
     ['Providers', on > 0 ? 'ok' : 'bad', html`<a href="/dashboard/providers">${on} of ${config.providers.length} on</a>`],
-    ['Kept', 'off', log === null ? 'nothing' : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`],
+    [
+      'Kept',
+      'off',
+      log === null
+        ? 'nothing'
+        : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
+    ],
   ];
   return html`<section class="card health"><header><h2>Health</h2><span class="soft">v${data.version}</span></header><dl>${rows.map(([name, tone, text]) => html`<div key=${name}><dt>${name}</dt><dd class="mark mark-${tone}"><${Icon} name=${{ ok: 'check', warn: 'alert', bad: 'cross', off: 'more' }[tone]} />${text}</dd></div>`)}</dl></section>`;
 }

@@ -27,9 +27,14 @@ export function KeyAudit() {
   };
   return html`<h2 class="section">Changes</h2>
     <div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col">What</th><th scope="col">When</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Details</th></tr></thead>
-      <tbody>${lines.map(({ id, name, action, at, by, address, details }) => html`<tr key=${id}>
-        <td class="cell-name" title=${name}>${name}</td><td>${words[action] ?? action}</td><td><time datetime=${at} title=${exact(at)}>${minute(Date.parse(at))}</time></td><td>${means[by] ?? by}</td><td>${address ?? 'the gateway’s machine'}</td><td class="wrap">${detailsOf(details)}</td></tr>`)}</tbody></table></div>
+      <tbody>${lines.map(
+        ({ id, name, action, at, by, address, details }) => html`<tr key=${id}>
+        <td class="cell-name" title=${name}>${name}</td><td>${words[action] ?? action}</td><td><time datetime=${at} title=${exact(at)}>${minute(Date.parse(at))}</time></td><td>${means[by] ?? by}</td><td>${address ?? 'the gateway’s machine'}</td><td class="wrap">${detailsOf(details)}</td></tr>`,
+      )}</tbody></table></div>
     ${next !== null && html`<button type="button" class="link" onClick=${more}>Older changes</button>`}`;
 }
 
-const detailsOf = (details) => Object.entries(details).map(([name, value]) => html`<span class="pill" key=${name}>${name} ${typeof value === 'string' ? value : JSON.stringify(value)}</span> `);
+const detailsOf = (details) =>
+  Object.entries(details).map(
+    ([name, value]) => html`<span class="pill" key=${name}>${name} ${typeof value === 'string' ? value : JSON.stringify(value)}</span> `,
+  );

@@ -9,7 +9,13 @@ import { whyRefused } from './key-state.js';
 import { say } from './say.js';
 import { Notice } from './states.js';
 
-const overlaps = [['0', 'at once'], ['1h', 'in an hour'], ['24h', 'in a day'], ['7d', 'in a week'], ['30d', 'in 30 days']];
+const overlaps = [
+  ['0', 'at once'],
+  ['1h', 'in an hour'],
+  ['24h', 'in a day'],
+  ['7d', 'in a week'],
+  ['30d', 'in 30 days'],
+];
 const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
 
 /** Statuses that say nothing about the change: no answer came, or a proxy before the gateway had none. */
@@ -46,7 +52,9 @@ function useWork({ name, close, changed }) {
 
 function Problem({ fault }) {
   if (fault === null) return null;
-  if (unknown.includes(fault.status)) return html`<${Notice} tone="bad" title="Nobody knows whether this was done">${fault.message} Look at the list of the keys before you try it again.<//>`;
+  if (unknown.includes(fault.status)) {
+    return html`<${Notice} tone="bad" title="Nobody knows whether this was done">${fault.message} Look at the list of the keys before you try it again.<//>`;
+  }
   return html`<${Notice} tone="bad" title="This was not done">${fault.message}<//>`;
 }
 
@@ -95,18 +103,23 @@ export function ChangeKey({ of, close, changed, show }) {
       endWith(`${of.name} is changed`);
     });
   };
-  const rotate = (overlap) => run(async () => {
-    show(await send(`${pathOf(of)}/rotate`, { overlap }));
-    end();
-  });
-  const turn = () => run(async () => {
-    const refused = whyRefused(await send(pathOf(of), { disabled: !of.disabled }, 'PATCH'));
-    endWith(`${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`);
-  });
-  const remove = () => run(async () => {
-    await ask(pathOf(of), { method: 'DELETE' });
-    endWith(`${of.name} is deleted`);
-  });
+  const rotate = (overlap) =>
+    run(async () => {
+      show(await send(`${pathOf(of)}/rotate`, { overlap }));
+      end();
+    });
+  const turn = () =>
+    run(async () => {
+      const refused = whyRefused(await send(pathOf(of), { disabled: !of.disabled }, 'PATCH'));
+      endWith(
+        `${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`,
+      );
+    });
+  const remove = () =>
+    run(async () => {
+      await ask(pathOf(of), { method: 'DELETE' });
+      endWith(`${of.name} is deleted`);
+    });
   return html`<${Dialog} title=${of.name} close=${close}><form class="dialog-body" onSubmit=${save}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${false} />

@@ -3,10 +3,25 @@ import { html } from './html.js';
 
 const periods = ['day', 'week', 'month', 'total'];
 
-/** @typedef {{ name: string, models: string, metadata: string, requests: string, tokens: string, concurrent: string, dollars: string, per: string, expires: string, logBodies: boolean, cache: boolean }} Form */
+/**
+ * @typedef {{ name: string, models: string, metadata: string, requests: string, tokens: string, concurrent:
+ * string, dollars: string, per: string, expires: string, logBodies: boolean, cache: boolean }} Form
+ */
 
 /** @returns {Form} */
-export const emptyForm = () => ({ name: '', models: '', metadata: '', requests: '', tokens: '', concurrent: '', dollars: '', per: 'month', expires: '', logBodies: true, cache: false });
+export const emptyForm = () => ({
+  name: '',
+  models: '',
+  metadata: '',
+  requests: '',
+  tokens: '',
+  concurrent: '',
+  dollars: '',
+  per: 'month',
+  expires: '',
+  logBodies: true,
+  cache: false,
+});
 
 const written = (value) => (value === undefined || value === null ? '' : String(value));
 
@@ -14,7 +29,9 @@ const written = (value) => (value === undefined || value === null ? '' : String(
 export const formOf = ({ name, models, metadata, limits, expires, log_bodies: logBodies, cache }) => ({
   name,
   models: (models ?? []).join(', '),
-  metadata: Object.entries(metadata).map(([label, value]) => `${label}=${value}`).join('\n'),
+  metadata: Object.entries(metadata)
+    .map(([label, value]) => `${label}=${value}`)
+    .join('\n'),
   requests: written(limits?.requests_per_minute),
   tokens: written(limits?.tokens_per_minute),
   concurrent: written(limits?.concurrent),
@@ -25,7 +42,11 @@ export const formOf = ({ name, models, metadata, limits, expires, log_bodies: lo
   cache,
 });
 
-const listOf = (text, between = ',') => text.split(between).map((one) => one.trim()).filter((one) => one !== '');
+const listOf = (text, between = ',') =>
+  text
+    .split(between)
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
 
 /** @param {string} text such as `team=search`, one on each line, because a value may hold a comma @returns {Record<string, string>} */
 const metadataOf = (text) => Object.fromEntries(listOf(text, '\n').map(pairOf));
@@ -36,13 +57,28 @@ function pairOf(pair) {
   return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
 }
 
-/** The settings as the API takes them. Throws an error that says what is wrong with metadata that is none. @param {Form} form @param {any} [before] the key, for what the form does not show */
+/**
+ * The settings as the API takes them. Throws an error that says what is wrong with metadata that is none.
+ * @param {Form} form @param {any} [before] the key, for what the form does not show
+ */
 export function settingsOf(form, before) {
   const models = listOf(form.models);
   // a value may hold a line break, or blanks at its ends, which the form cannot show: unchanged metadata is sent as it was
   const isSame = before !== undefined && form.metadata === formOf(before).metadata;
-  const amounts = [['requests_per_minute', form.requests], ['tokens_per_minute', form.tokens], ['concurrent', form.concurrent]].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
-  const budget = form.dollars === '' ? [] : [['budget', { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per }]];
+  const amounts = [
+    ['requests_per_minute', form.requests],
+    ['tokens_per_minute', form.tokens],
+    ['concurrent', form.concurrent],
+  ].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
+  const budget =
+    form.dollars === ''
+      ? []
+      : [
+          [
+            'budget',
+            { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per },
+          ],
+        ];
   const limits = [...amounts, ...budget];
   return {
     models: models.length === 0 ? null : models,
@@ -54,10 +90,17 @@ export function settingsOf(form, before) {
   };
 }
 
-/** The settings that were changed in the form: somebody else may have changed the others since it was opened. @param {Form} form @param {any} before the key as the form was opened with it */
+/**
+ * The settings that were changed in the form: somebody else may have changed the others since it was opened.
+ * @param {Form} form @param {any} before the key as the form was opened with it
+ */
 export function changesOf(form, before) {
   const former = settingsOf(formOf(before), before);
-  return Object.fromEntries(Object.entries(settingsOf(form, before)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(former[/** @type {keyof typeof former} */ (name)])));
+  return Object.fromEntries(
+    Object.entries(settingsOf(form, before)).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(former[/** @type {keyof typeof former} */ (name)]),
+    ),
+  );
 }
 
 /** @param {{ form: Form, set: (changes: Partial<Form>) => void, isNew: boolean }} props */

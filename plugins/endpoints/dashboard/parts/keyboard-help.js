@@ -3,9 +3,44 @@ import { html } from './html.js';
 import { Dialog } from './dialog.js';
 
 const map = [
-  ['Everywhere', [['/', 'search'], ['Ctrl V', 'open the request with the id on the clipboard'], ['t', 'time range'], ['e', 'export'], ['v', 'saved views'], ['c', 'copy the link to this view'], ['?', 'this list'], ['Esc', 'close']]],
-  ['Logs', [['j k', 'next, previous row'], ['Enter', 'open'], ['[ ]', 'newer, older request'], ['l', 'live']]],
-  ['Go to', [['g o', 'Overview'], ['g l', 'Logs'], ['g v', 'Conversations'], ['g b', 'Breakdown'], ['g s', 'Spend'], ['g m', 'Models'], ['g p', 'Providers'], ['g k', 'Keys'], ['g y', 'Playground'], ['g n', 'Connect'], ['g c', 'Config']]],
+  [
+    'Everywhere',
+    [
+      ['/', 'search'],
+      ['Ctrl V', 'open the request with the id on the clipboard'],
+      ['t', 'time range'],
+      ['e', 'export'],
+      ['v', 'saved views'],
+      ['c', 'copy the link to this view'],
+      ['?', 'this list'],
+      ['Esc', 'close'],
+    ],
+  ],
+  [
+    'Logs',
+    [
+      ['j k', 'next, previous row'],
+      ['Enter', 'open'],
+      ['[ ]', 'newer, older request'],
+      ['l', 'live'],
+    ],
+  ],
+  [
+    'Go to',
+    [
+      ['g o', 'Overview'],
+      ['g l', 'Logs'],
+      ['g v', 'Conversations'],
+      ['g b', 'Breakdown'],
+      ['g s', 'Spend'],
+      ['g m', 'Models'],
+      ['g p', 'Providers'],
+      ['g k', 'Keys'],
+      ['g y', 'Playground'],
+      ['g n', 'Connect'],
+      ['g c', 'Config'],
+    ],
+  ],
 ];
 
 /** @param {{ close: () => void }} props */

@@ -4,7 +4,19 @@ import { go, hrefOf } from './location.js';
 import { idAlone, isWholeId, timeOf } from './query.js';
 import { copyText } from './say.js';
 
-const pages = { o: '/dashboard', l: '/dashboard/logs', v: '/dashboard/conversations', b: '/dashboard/breakdown', s: '/dashboard/spend', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
+const pages = {
+  o: '/dashboard',
+  l: '/dashboard/logs',
+  v: '/dashboard/conversations',
+  b: '/dashboard/breakdown',
+  s: '/dashboard/spend',
+  m: '/dashboard/models',
+  p: '/dashboard/providers',
+  k: '/dashboard/keys',
+  y: '/dashboard/playground',
+  n: '/dashboard/connect',
+  c: '/dashboard/config',
+};
 
 /** The keys of pages that have a range of time; they keep the range of the page before. */
 const timed = ['o', 'l', 'v', 'b'];
@@ -13,7 +25,8 @@ const timed = ['o', 'l', 'v', 'b'];
 const menus = { t: 'time', e: 'export', v: 'views' };
 
 /** Whether an element takes letters. @param {EventTarget | null} target */
-export const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+export const isTyping = (target) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** While a dialog is open, keys do nothing behind it. */
 const isInDialog = () => document.querySelector('dialog[open]') !== null;
@@ -62,8 +75,9 @@ export function useShortcuts() {
         setTimeout(() => (awaitsPage = false), 1500);
       } else if (event.key === '?') setHelpOpen(true);
       else if (event.key === '/') search(event);
-      else if (Object.hasOwn(menus, event.key)) focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
-      else if (event.key === 'c') void copyText(location.href, 'Link');
+      else if (Object.hasOwn(menus, event.key)) {
+        focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
+      } else if (event.key === 'c') void copyText(location.href, 'Link');
     };
     // in the capture phase, so that this runs before the keys of a page
     addEventListener('keydown', pressed, true);

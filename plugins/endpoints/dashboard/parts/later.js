@@ -5,7 +5,14 @@ import { NotLoaded } from './states.js';
 /** @param {{ load: () => Promise<any>, [name: string]: any }} props */
 export function Later({ load, ...props }) {
   const [part, setPart] = useState(/** @type {{ View: any } | null} */ (null));
-  useEffect(() => void load().then((View) => setPart({ View }), () => setPart({ View: Missing })), [load]);
+  useEffect(
+    () =>
+      void load().then(
+        (View) => setPart({ View }),
+        () => setPart({ View: Missing }),
+      ),
+    [load],
+  );
   return part === null ? null : html`<${part.View} ...${props} />`;
 }
 

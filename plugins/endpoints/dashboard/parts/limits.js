@@ -27,7 +27,10 @@ function beganAt(per, beginsAnewAt) {
   return per === 'month' ? Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1, 1) : end.getTime() - (per === 'week' ? 7 : 1) * day;
 }
 
-/** Whether a budget lasts to the end of its period at the present pace; empty where that is not known. @param {any} limit @param {number} now */
+/**
+ * Whether a budget lasts to the end of its period at the present pace; empty where that is not known.
+ * @param {any} limit @param {number} now
+ */
 export function paceWords({ per, allowed, used, beginsAnewAt }, now) {
   const began = beganAt(per, beginsAnewAt);
   if (began === null || !(Number(used) > 0)) return '';

@@ -4,7 +4,7 @@
 export async function* linesOf(response) {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   try {
-    for (let rest = ''; ; ) {
+    for (let rest = ''; ;) {
       const { done, value } = await reader.read();
       if (done) return;
       const lines = (rest + value).split('\n');

@@ -1,4 +1,7 @@
-/** The list of requests that end while the page is open. While somebody reads the list, new requests wait; a burst is one update of the page. */
+/**
+ * The list of requests that end while the page is open. While somebody
+ * reads the list, new requests wait; a burst is one update of the page.
+ */
 import { useEffect, useRef, useState } from './html.js';
 import { tail } from './tail.js';
 import { ticking } from './ticking.js';

@@ -6,14 +6,20 @@ const listeners = new Set();
 /** Draws the page again, also after a change of something that is not in the address. */
 export const notify = () => listeners.forEach((listener) => listener());
 
-/** What the history keeps for the present entry: how far its page was scrolled, and the address of the list from which a request was opened. @returns {{ top?: number, list?: string }} */
+/**
+ * What the history keeps for the present entry: how far its page was scrolled, and the address of the list from which a request was opened.
+ * @returns {{ top?: number, list?: string }}
+ */
 const entry = () => history.state ?? {};
 
 const logs = '/dashboard/logs';
 /** The address of the list from which the present request was opened; null where there is no such list. */
 export const listBefore = () => (location.pathname.startsWith(`${logs}/`) ? (entry().list ?? null) : null);
 
-/** Goes to an address of the dashboard. @param {string} href @param {{ replace?: boolean }} [how] `replace` makes no new entry in the history */
+/**
+ * Goes to an address of the dashboard.
+ * @param {string} href @param {{ replace?: boolean }} [how] `replace` makes no new entry in the history
+ */
 export function go(href, { replace = false } = {}) {
   if (href === location.pathname + location.search) return;
   const { pathname } = location;
@@ -26,16 +32,24 @@ export function go(href, { replace = false } = {}) {
   if (location.pathname !== pathname) scrollTo(0, 0);
 }
 
-/** How far a page was scrolled before, in pixels, after going back to it; null when the page has been scrolled there, or somebody has acted. @type {number | null} */
+/**
+ * How far a page was scrolled before, in pixels, after going back to it; null when
+ * the page has been scrolled there, or somebody has acted. @type {number | null}
+ */
 let wanted = null;
 const patienceMs = 5000;
 let patience = 0;
 
 function remember() {
-  if (wanted === null && (history.state === null || Math.round(scrollY) !== (entry().top ?? 0))) history.replaceState({ ...entry(), top: Math.round(scrollY) }, '');
+  if (wanted === null && (history.state === null || Math.round(scrollY) !== (entry().top ?? 0))) {
+    history.replaceState({ ...entry(), top: Math.round(scrollY) }, '');
+  }
 }
 
-/** Scrolls to the earlier place, as soon as the page is long enough, and for some seconds more, because parts above the place may still come. */
+/**
+ * Scrolls to the earlier place, as soon as the page is long enough, and
+ * for some seconds more, because parts above the place may still come.
+ */
 function restore() {
   if (wanted === null || document.documentElement.scrollHeight - innerHeight < wanted) return;
   scrollTo(0, wanted);
@@ -53,17 +67,24 @@ function comeBack() {
 // the browser itself would scroll too early, while the page is still empty
 history.scrollRestoration = 'manual';
 new ResizeObserver(restore).observe(document.documentElement);
-for (const name of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(name, () => (wanted = null), { passive: true, capture: true });
+for (const name of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
+  addEventListener(name, () => (wanted = null), { passive: true, capture: true });
+}
 let timer = 0;
-// remembers the place at the beginning of a scroll (the next page may follow at once) and at its end, not more often: some browsers limit changes of the history
-addEventListener('scroll', () => {
-  if (timer === 0) remember();
-  clearTimeout(timer);
-  timer = setTimeout(() => {
-    timer = 0;
-    remember();
-  }, 200);
-}, { passive: true });
+// remembers the place at the beginning of a scroll (the next page may follow at
+// once) and at its end, not more often: some browsers limit changes of the history
+addEventListener(
+  'scroll',
+  () => {
+    if (timer === 0) remember();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = 0;
+      remember();
+    }, 200);
+  },
+  { passive: true },
+);
 addEventListener('popstate', () => {
   clearTimeout(timer);
   timer = 0;
@@ -82,7 +103,10 @@ addEventListener('click', (event) => {
   go(link.pathname + link.search);
 });
 
-/** The path and the parameters of the address; the component is drawn again when they change. @returns {{ path: string, params: URLSearchParams }} */
+/**
+ * The path and the parameters of the address; the component is drawn again when they change.
+ * @returns {{ path: string, params: URLSearchParams }}
+ */
 export function useLocation() {
   const [, setTimes] = useState(0);
   useEffect(() => {
@@ -109,6 +133,11 @@ export function withParams(changes, from = new URLSearchParams(location.search))
 
 /** An address from a path and parameters. Characters such as `>` and `:` are not encoded, so that people can read it. */
 export function hrefOf(path, params) {
-  const text = String(params).replaceAll('%3E', '>').replaceAll('%3C', '<').replaceAll('%3A', ':').replaceAll('%2F', '/').replaceAll('%2C', ',');
+  const text = String(params)
+    .replaceAll('%3E', '>')
+    .replaceAll('%3C', '<')
+    .replaceAll('%3A', ':')
+    .replaceAll('%2F', '/')
+    .replaceAll('%2C', ',');
   return text === '' ? path : `${path}?${text}`;
 }

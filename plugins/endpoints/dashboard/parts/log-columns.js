@@ -20,13 +20,26 @@ import { read } from './storage.js';
 /** The value of a field, by its path in the record. */
 const valueAt = (record, path) => path.split('.').reduce((found, step) => found?.[step], record) ?? null;
 
-const formats = { id: (id) => html`<code>${id}</code>`, time: moment, flag: (value) => (value ? 'yes' : 'no'), number: count, rate: speed, milliseconds: duration, dollars: money };
+const formats = {
+  id: (id) => html`<code>${id}</code>`,
+  time: moment,
+  flag: (value) => (value ? 'yes' : 'no'),
+  number: count,
+  rate: speed,
+  milliseconds: duration,
+  dollars: money,
+};
 const numbers = ['number', 'rate', 'milliseconds', 'dollars'];
 
 /** A click on a cell filters by its value, if the field has a filter by values. @returns {Column['filter']} */
-const filterOf = ({ path, filter, asks }) => (['value', 'flag', 'count'].includes(asks) ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined);
+const filterOf = ({ path, filter, asks }) =>
+  ['value', 'flag', 'count'].includes(asks) ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined;
 
-const titles = { text: (value) => value ?? undefined, milliseconds: (value) => (value === null ? undefined : `${count(value)} ms`), time: exact };
+const titles = {
+  text: (value) => value ?? undefined,
+  milliseconds: (value) => (value === null ? undefined : `${count(value)} ms`),
+  time: exact,
+};
 
 /** A column as the table of fields describes it. @returns {Column} */
 function plainColumn(field) {
@@ -34,7 +47,15 @@ function plainColumn(field) {
   const format = formats[kind] ?? ((value) => value ?? unknown);
   const title = titles[kind];
   const show = (record) => format(valueAt(record, path));
-  return { label, num: numbers.includes(kind), show: isCounted ? (record) => about(show(record), record.usageEstimated || (path === 'usage.reasoningTokens' && record.reasoningEstimated)) : show, filter: filterOf(field), title: title && ((record) => title(valueAt(record, path))) };
+  return {
+    label,
+    num: numbers.includes(kind),
+    show: isCounted
+      ? (record) => about(show(record), record.usageEstimated || (path === 'usage.reasoningTokens' && record.reasoningEstimated))
+      : show,
+    filter: filterOf(field),
+    title: title && ((record) => title(valueAt(record, path))),
+  };
 }
 
 function Route({ record: { model, requestedModel, provider, attempts } }) {
@@ -44,16 +65,25 @@ function Route({ record: { model, requestedModel, provider, attempts } }) {
 
 /** Where a column shows more than its field. @type {Record<string, Partial<Column>>} */
 const special = {
-  status: { show: (record) => html`<${StatusMark} record=${record} />`, filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }) },
+  status: {
+    show: (record) => html`<${StatusMark} record=${record} />`,
+    filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }),
+  },
   model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, title: undefined },
   in: { title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
-  cost: { show: (record) => costMark(money(record.cost), record), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
+  cost: {
+    show: (record) => costMark(money(record.cost), record),
+    title: ({ cost, model }) =>
+      cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`,
+  },
   error: { title: ({ error }) => error?.message },
 };
 
 export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total', 'in', 'out', 'reasoning', 'tokens', 'cost'];
 
-const listed = Object.fromEntries(fields.filter(({ listed }) => listed !== undefined).map((field) => [field.listed, { ...plainColumn(field), ...special[field.listed] }]));
+const listed = Object.fromEntries(
+  fields.filter(({ listed }) => listed !== undefined).map((field) => [field.listed, { ...plainColumn(field), ...special[field.listed] }]),
+);
 
 /** The usual ones first. @type {Record<string, Column>} */
 export const columns = { ...Object.fromEntries(defaultColumns.map((name) => [name, listed[name]])), ...listed };
@@ -68,14 +98,25 @@ export function columnOf(name) {
 }
 
 /** Whether a filter selects errors only. */
-const isForErrors = ({ field, value, not }) => !not && ((field === 'error' && value !== '') || (field === 'status' && !/^(?:ok|2..)$/.test(value)) || (field === 'outcome' && value !== 'answered') || (field === 'attempt.code' && !['', 'answered', 'outrun'].includes(value)));
+const isForErrors = ({ field, value, not }) =>
+  !not &&
+  ((field === 'error' && value !== '') ||
+    (field === 'status' && !/^(?:ok|2..)$/.test(value)) ||
+    (field === 'outcome' && value !== 'answered') ||
+    (field === 'attempt.code' && !['', 'answered', 'outrun'].includes(value)));
 
 /** The usual columns; a list of errors has their codes too. @param {URLSearchParams} params */
 const usualColumns = (params) => (filtersOf(params).some(isForErrors) ? defaultColumns.toSpliced(2, 0, 'error') : defaultColumns);
 
-/** The columns of the address, or those chosen in this browser, or the usual ones with the metadata keys seen most, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} keyed names of metadata and of fields of plugins */
+/**
+ * The columns of the address, or those chosen in this browser, or the usual ones with the metadata keys seen most, as far as there is room.
+ * @param {URLSearchParams} params @param {readonly string[]} keyed names of metadata and of fields of plugins
+ */
 export function chosenColumns(params, keyed) {
   const asked = params.get('cols') ?? read('columns');
-  const names = asked === null ? [...usualColumns(params), ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)] : asked.split(',');
+  const names =
+    asked === null
+      ? [...usualColumns(params), ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)]
+      : asked.split(',');
   return names.filter((name) => columnOf(name) !== null);
 }

@@ -23,7 +23,10 @@ export function withSorted(names, order) {
   return name === null || names.includes(name) ? names : [...names, name];
 }
 
-/** The head of a column. A click sorts by it, the largest first; a second click reverses the order; a click on the time sorts by time again. @param {{ name: string, label: string, num?: boolean, params: URLSearchParams }} props */
+/**
+ * The head of a column. A click sorts by it, the largest first; a second click reverses the order; a click on the time sorts by time again.
+ * @param {{ name: string, label: string, num?: boolean, params: URLSearchParams }} props
+ */
 export function OrderHead({ name, label, num, params }) {
   const order = orderOf(params);
   const isSorted = order === null ? name === 'time' : columnFor[order.sort] === name;

@@ -6,7 +6,9 @@ import { OrderHead } from './log-order.js';
 import { go, hrefOf, withParams } from './location.js';
 import { onlyFilter } from './query.js';
 
-/** @param {{ records: any[], names: string[], params: URLSearchParams, selected: number, openId: string | null, fresh?: Set<string> }} props */
+/**
+ * @param {{ records: any[], names: string[], params: URLSearchParams, selected: number, openId: string | null, fresh?: Set<string> }} props
+ */
 export function LogTable({ records, names, params, selected, openId, fresh }) {
   const shown = useMemo(() => names.map((name) => ({ name, .../** @type {any} */ (columnOf(name)) })), [names.join()]);
   const today = dayOf(Date.now());
@@ -16,7 +18,10 @@ export function LogTable({ records, names, params, selected, openId, fresh }) {
   </table></div>`;
 }
 
-/** The properties after whose change a row is drawn again. The record is not one of them, because it never changes; `today` is, because times of other days have another form. */
+/**
+ * The properties after whose change a row is drawn again. The record is not one of them,
+ * because it never changes; `today` is, because times of other days have another form.
+ */
 const seen = ['shown', 'today', 'params', 'isSelected', 'isOpen', 'isFresh'];
 
 /** @this {import('preact').Component} */
@@ -34,11 +39,15 @@ function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
   const clicked = (event) => {
     if (event.target.closest('a,button') === null && getSelection()?.isCollapsed !== false) go(open);
   };
-  const classes = [isError(record) && 'row-bad', isSelected && 'row-selected', isOpen && 'row-open', isFresh && 'row-fresh'].filter(Boolean).join(' ');
+  const classes = [isError(record) && 'row-bad', isSelected && 'row-selected', isOpen && 'row-open', isFresh && 'row-fresh']
+    .filter(Boolean)
+    .join(' ');
   return html`<tr ref=${row} class=${classes} onClick=${clicked}>
-    ${shown.map((column, at) => html`<td key=${column.name} class=${column.num ? 'num' : ''} title=${column.title?.(record)}>
+    ${shown.map(
+      (column, at) => html`<td key=${column.name} class=${column.num ? 'num' : ''} title=${column.title?.(record)}>
       ${at === 0 ? html`<a class="row-link" href=${open}>${column.show(record)}</a>` : html`<${Cell} column=${column} record=${record} params=${params} />`}
-    </td>`)}
+    </td>`,
+    )}
   </tr>`;
 }
 

@@ -1,6 +1,7 @@
 /**
- * A text as Markdown. safety: the library only splits the text; each piece becomes an element of a fixed list, with its text as text.
- * HTML in it is shown as it is written, an image as a link, so that nothing of another site is loaded, and a link leads to the web or to mail alone.
+ * A text as Markdown.
+ * safety: the library only splits the text; each piece becomes an element of a fixed list, with its text as text. HTML in it is shown
+ * as it is written, an image as a link, so that nothing of another site is loaded, and a link leads to the web or to mail alone.
  */
 import { lexer } from 'marked';
 import { html, useMemo } from './html.js';
@@ -21,7 +22,10 @@ const Pieces = ({ of = /** @type {any[]} */ ([]) }) => of.map((piece, at) => htm
 const isSafe = (href) => /^(?:https?:\/\/|mailto:)/i.test(href);
 
 /** @param {{ href: string, children?: any }} props */
-const Link = ({ href, children }) => (isSafe(href) ? html`<a href=${href} title=${href} target="_blank" rel="noreferrer nofollow">${children}</a>` : html`${children} <code><${Text} text=${href} /></code>`);
+const Link = ({ href, children }) =>
+  isSafe(href)
+    ? html`<a href=${href} title=${href} target="_blank" rel="noreferrer nofollow">${children}</a>`
+    : html`${children} <code><${Text} text=${href} /></code>`;
 
 /** The pieces that hold others, by their kind. @type {Record<string, (piece: any) => any>} */
 const kinds = {
@@ -40,12 +44,17 @@ const kinds = {
   code: ({ text }) => html`<pre class="small" tabindex="0"><code><${Text} text=${text} /></code></pre>`,
   link: ({ href, tokens }) => html`<${Link} href=${href}><${Pieces} of=${tokens} /><//>`,
   image: ({ href, text }) => html`<${Link} href=${href}><${Text} text=${`image: ${text || href}`} /><//>`,
-  list: ({ ordered, start, items }) => (ordered ? html`<ol start=${start === '' ? 1 : start}><${Items} of=${items} /></ol>` : html`<ul><${Items} of=${items} /></ul>`),
-  table: ({ header, rows }) => html`<div class="table-scroll"><table class="table"><thead><tr>${header.map((cell, at) => html`<th key=${at} scope="col"><${Pieces} of=${cell.tokens} /></th>`)}</tr></thead>
+  list: ({ ordered, start, items }) =>
+    ordered ? html`<ol start=${start === '' ? 1 : start}><${Items} of=${items} /></ol>` : html`<ul><${Items} of=${items} /></ul>`,
+  table: ({
+    header,
+    rows,
+  }) => html`<div class="table-scroll"><table class="table"><thead><tr>${header.map((cell, at) => html`<th key=${at} scope="col"><${Pieces} of=${cell.tokens} /></th>`)}</tr></thead>
     <tbody>${rows.map((row, at) => html`<tr key=${at}>${row.map((cell, column) => html`<td key=${column} class="wrap"><${Pieces} of=${cell.tokens} /></td>`)}</tr>`)}</tbody></table></div>`,
 };
 
-const Items = ({ of }) => of.map(({ task, checked, tokens }, at) => html`<li key=${at}>${task && (checked ? '☑ ' : '☐ ')}<${Pieces} of=${tokens} /></li>`);
+const Items = ({ of }) =>
+  of.map(({ task, checked, tokens }, at) => html`<li key=${at}>${task && (checked ? '☑ ' : '☐ ')}<${Pieces} of=${tokens} /></li>`);
 
 /** A piece of any other kind, HTML above all, is shown as it is written. */
 function Piece({ piece }) {

@@ -7,7 +7,8 @@ const share = (value) => (value === null || value === undefined ? '–' : percen
 /**
  * `of` reads the measure from a row. `isRate`: the parts do not add up to the whole. `isCounted`: the measure comes from counts of
  * tokens, which may be estimates.
- * @typedef {{ label: string, of: (row: any) => number | null, format: (value: number | null) => string, isRate?: boolean, isCounted?: boolean }} Measure
+ * @typedef {{ label: string, of: (row: any) => number | null, format: (value:
+ * number | null) => string, isRate?: boolean, isCounted?: boolean }} Measure
  */
 
 /** @type {Record<string, Measure>} */
@@ -15,7 +16,12 @@ export const measures = {
   cost: { label: 'Cost', of: ({ cost }) => numberOf(cost), format: money, isCounted: true },
   requests: { label: 'Requests', of: ({ requests }) => requests, format: count },
   errors: { label: 'Errors', of: ({ errors }) => errors, format: count },
-  'error-rate': { label: 'Error rate', of: ({ errors, requests }) => (requests === 0 ? null : errors / requests), format: share, isRate: true },
+  'error-rate': {
+    label: 'Error rate',
+    of: ({ errors, requests }) => (requests === 0 ? null : errors / requests),
+    format: share,
+    isRate: true,
+  },
   rescued: { label: 'Rescued', of: ({ rescued = null }) => rescued, format: count },
   'cost-per-request': { label: 'Cost per request', of: costPerRequest, format: money, isRate: true, isCounted: true },
   'tokens-in': { label: 'Tokens in', of: ({ promptTokens }) => promptTokens, format: compact, isCounted: true },
@@ -30,7 +36,12 @@ export const measures = {
 };
 
 /** The measures of attempts. Tokens and cost belong to requests. @type {Record<string, Measure>} */
-const attemptMeasures = { ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))), requests: { ...measures.requests, label: 'Attempts' }, errors: { ...measures.errors, label: 'Failed' }, 'error-rate': { ...measures['error-rate'], label: 'Share that failed' } };
+const attemptMeasures = {
+  ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))),
+  requests: { ...measures.requests, label: 'Attempts' },
+  errors: { ...measures.errors, label: 'Failed' },
+  'error-rate': { ...measures['error-rate'], label: 'Share that failed' },
+};
 
 /** The measures of what is summed up by a dimension. @param {string} by */
 export const measuresOf = (by) => (by.startsWith('attempt.') ? attemptMeasures : measures);

@@ -5,7 +5,10 @@ import { compact, costPerRequest, count, duration, money, numberOf, percent, spe
 import { levelsOf } from './levels.js';
 import { filled } from './request-histogram.js';
 
-/** @param {{ data: any, range: { from: number, to: number }, alerts: any }} props `alerts`: the answer of `/api/alerts`; the figure that one is about is red */
+/**
+ * @param {{ data: any, range: { from: number, to: number }, alerts: any }} props
+ * `alerts`: the answer of `/api/alerts`; the figure that one is about is red
+ */
 export function Metrics({ data, range, alerts }) {
   const isAlert = (kind) => alerts?.data.some(({ watches }) => watches === kind);
   const { total, earlier, points, bucketMs } = data;
@@ -15,18 +18,71 @@ export function Metrics({ data, range, alerts }) {
   // if the time before is not completely on record, no change is shown
   const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
-    { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}` },
-    { name: 'Errors', value: percent(total.errors, total.requests), change: change(rate, 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0, isAlert: isAlert('errors') },
-    { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(costPerRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}`, isAlert: isAlert('cost') },
-    { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },
-    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'), trend: level(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`, isAlert: isAlert('latency') },
-    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'), trend: level(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
+    {
+      name: 'Requests',
+      value: count(total.requests),
+      change: change(({ requests }) => requests),
+      trend: trend(({ requests }) => requests),
+      note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}`,
+    },
+    {
+      name: 'Errors',
+      value: percent(total.errors, total.requests),
+      change: change(rate, 'less'),
+      trend: trend(({ errors }) => errors),
+      note: `${count(total.errors)} requests`,
+      isBad: total.errors > 0,
+      isAlert: isAlert('errors'),
+    },
+    {
+      name: 'Cost',
+      value: aboutSum(money(total.cost), total),
+      change: change(({ cost }) => numberOf(cost)),
+      trend: trend(({ cost }) => Number(cost ?? 0)),
+      note:
+        total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(costPerRequest(total)), total)} a request`,
+      title: total.cost === null ? undefined : `$${total.cost}`,
+      isAlert: isAlert('cost'),
+    },
+    {
+      name: 'Tokens',
+      value: aboutSum(compact(total.promptTokens + total.completionTokens), total),
+      change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
+      trend: trend((point) => point.promptTokens + point.completionTokens),
+      note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning`,
+    },
+    {
+      name: 'Latency p95',
+      value: duration(total.latencyP95Ms),
+      change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'),
+      trend: level(({ latencyP95Ms }) => latencyP95Ms),
+      note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`,
+      isAlert: isAlert('latency'),
+    },
+    {
+      name: 'First token p50',
+      value: duration(total.timeToFirstTokenP50Ms),
+      change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'),
+      trend: level(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms),
+      note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}`,
+    },
   ];
-  return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad, isAlert: isRed }) => html`<div class="metric ${isRed ? 'metric-alert' : ''}" key=${name} title=${title}>
+  return html`<dl class="metrics">${figures.map(
+    ({
+      name,
+      value,
+      change,
+      trend: values,
+      note,
+      title,
+      isBad,
+      isAlert: isRed,
+    }) => html`<div class="metric ${isRed ? 'metric-alert' : ''}" key=${name} title=${title}>
     <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad || isRed ? 'is-bad' : ''}">${value}</dd>
     <dd class="metric-note">${note ?? ' '}</dd>
     <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${values} /></dd>
-  </div>`)}</dl>`;
+  </div>`,
+  )}</dl>`;
 }
 
 /** @param {number} requests @param {{ from: number, to: number }} range */
@@ -37,13 +93,17 @@ function paceOf(requests, { from, to }) {
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
 
-/** The change in words; null where it is too small to show. @param {number | null} now @param {number | null} then @param {'less'} [better] */
+/**
+ * The change in words; null where it is too small to show.
+ * @param {number | null} now @param {number | null} then @param {'less'} [better]
+ */
 export function changeOf(now, then, better) {
   if (now === null || then === null || then === 0 || now === then) return null;
   const share = now / then - 1;
   // a hundredfold change means that there was hardly anything before
   if (Math.abs(share) < 0.005 || share > 99) return null;
-  const text = share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
+  const text =
+    share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
   return { text, tone: better === undefined ? 'plain' : share < 0 ? 'good' : 'bad' };
 }
 

@@ -13,7 +13,10 @@ const mostAsked = 3;
 const some = (of) => (model) => (model.providers.some(of) ? 'yes' : unknown);
 const costOf = ({ use }) => (use === null ? null : costPerRequest(use));
 
-/** `of` is what the best one is found by: the lowest, or with `isMost` the highest. @type {(readonly [label: string, show: (model: any) => any, of?: (model: any) => number | null, isMost?: boolean])[]} */
+/**
+ * `of` is what the best one is found by: the lowest, or with `isMost` the highest. @type {(readonly
+ * [label: string, show: (model: any) => any, of?: (model: any) => number | null, isMost?: boolean])[]}
+ */
 const rows = [
   ['Context', ({ contextLength }) => compact(contextLength || null), ({ contextLength }) => contextLength || null, true],
   ['Longest answer', ({ maxOutputTokens }) => compact(maxOutputTokens), ({ maxOutputTokens }) => maxOutputTokens, true],
@@ -26,8 +29,16 @@ const rows = [
   ['Audio', ({ input }) => (input.includes('audio') ? 'yes' : unknown)],
   ['Structured output', ({ structuredOutputs }) => (structuredOutputs ? 'yes' : unknown)],
   ['State', ({ stability, deprecatedAt }) => `${stability}${deprecatedAt ? `, deprecated ${deprecatedAt.slice(0, 10)}` : ''}`],
-  ['Requests 24 h', ({ id, use }) => (use === null ? unknown : html`<a href=${hrefOf('/dashboard/logs', new URLSearchParams({ model: id }))}>${count(use.requests)}</a>`)],
-  ['Errors', ({ use }) => (use === null ? unknown : percent(use.errors, use.requests)), ({ use }) => (use === null ? null : use.errors / use.requests)],
+  [
+    'Requests 24 h',
+    ({ id, use }) =>
+      use === null ? unknown : html`<a href=${hrefOf('/dashboard/logs', new URLSearchParams({ model: id }))}>${count(use.requests)}</a>`,
+  ],
+  [
+    'Errors',
+    ({ use }) => (use === null ? unknown : percent(use.errors, use.requests)),
+    ({ use }) => (use === null ? null : use.errors / use.requests),
+  ],
   ['p50', ({ use }) => duration(use?.latencyP50Ms), ({ use }) => use?.latencyP50Ms ?? null],
   ['p95', ({ use }) => duration(use?.latencyP95Ms), ({ use }) => use?.latencyP95Ms ?? null],
   ['First token p50', ({ use }) => duration(use?.timeToFirstTokenP50Ms), ({ use }) => use?.timeToFirstTokenP50Ms ?? null],
@@ -47,7 +58,9 @@ function bestOf(models, [, , of, isMost = false]) {
   const values = of === undefined ? [] : models.map(of);
   const known = values.filter((value) => value !== null);
   const best = isMost ? Math.max(...known) : Math.min(...known);
-  return new Set(known.length < 2 || known.every((value) => value === best) ? [] : values.flatMap((value, at) => (value === best ? [at] : [])));
+  return new Set(
+    known.length < 2 || known.every((value) => value === best) ? [] : values.flatMap((value, at) => (value === best ? [at] : [])),
+  );
 }
 
 /** @param {{ models: any[], chosen: string[], offReason: (provider: string) => string | undefined }} props */
@@ -55,15 +68,18 @@ export function ModelCompare({ models, chosen, offReason }) {
   const without = (id) => chosen.filter((one) => one !== id);
   return html`<p class="compare-head"><a class="button" href=${withParams({ view: null })}><${Icon} name="left" />All models</a> ${models.length > 1 && html`<${AskAll} models=${models} />`}</p>
     <div class="table-scroll"><table class="table compare"><thead><tr><th scope="col"><span class="hidden">What</span></th>${models.map(({ id, name }) => html`<th scope="col" key=${id}><b title=${id}>${id}</b> <a href=${withParams({ compare: without(id).join(',') || null, ...(without(id).length < 2 && { view: null }) })} aria-label=${`Leave ${id} out`} title="Leave out"><${Icon} name="close" /></a>${name !== id && html`<div class="soft">${name}</div>`}</th>`)}</tr></thead>
-      <tbody>${rows.filter(([, show]) => models.some((model) => show(model) !== unknown)).map((row) => {
-        const [label, show] = row;
-        const best = bestOf(models, row);
-        return html`<tr key=${label}><th scope="row">${label}</th>${models.map((model, at) => html`<td key=${model.id} class=${best.has(at) ? 'is-best' : ''}>${show(model)}${best.has(at) && html`<span class="best-mark">best</span>`}</td>`)}</tr>`;
-      })}<tr><th scope="row">Providers</th>${models.map(({ id, providers }) => html`<td key=${id} class="wrap"><${Providers} model=${id} providers=${providers} offReason=${offReason} /></td>`)}</tr></tbody></table></div>`;
+      <tbody>${rows
+        .filter(([, show]) => models.some((model) => show(model) !== unknown))
+        .map((row) => {
+          const [label, show] = row;
+          const best = bestOf(models, row);
+          return html`<tr key=${label}><th scope="row">${label}</th>${models.map((model, at) => html`<td key=${model.id} class=${best.has(at) ? 'is-best' : ''}>${show(model)}${best.has(at) && html`<span class="best-mark">best</span>`}</td>`)}</tr>`;
+        })}<tr><th scope="row">Providers</th>${models.map(({ id, providers }) => html`<td key=${id} class="wrap"><${Providers} model=${id} providers=${providers} offReason=${offReason} /></td>`)}</tr></tbody></table></div>`;
 }
 
 /** Each provider with what it answered in the last day. */
-const Providers = ({ model, providers, offReason }) => html`<ul class="compare-providers">${providers.map(({ providerId, externalId, tried }) => html`<li key=${providerId + externalId}><b>${providerId}</b> <${TriedInWords} model=${model} provider=${providerId} tried=${tried} missing=${offReason(providerId)} /></li>`)}</ul>`;
+const Providers = ({ model, providers, offReason }) =>
+  html`<ul class="compare-providers">${providers.map(({ providerId, externalId, tried }) => html`<li key=${providerId + externalId}><b>${providerId}</b> <${TriedInWords} model=${model} provider=${providerId} tried=${tried} missing=${offReason(providerId)} /></li>`)}</ul>`;
 
 /** @param {{ model: string, provider: string, tried: any, missing: string | undefined }} props */
 export function TriedInWords({ model, provider, tried, missing }) {

@@ -33,6 +33,15 @@ function Took({ answer: { id, usage, firstMs, totalMs, finish, model } }) {
     const tries = [300, 1200, 3000].map((ms) => setTimeout(() => ask(`/api/logs/${id}`).then(setRecord, () => {}), ms));
     return () => tries.forEach(clearTimeout);
   }, [id]);
-  const figures = [['Model', model ?? unknown], ['First token', duration(firstMs)], ['Total', duration(totalMs)], ['In', count(usage?.prompt_tokens)], ['Out', count(usage?.completion_tokens)], ['Reasoning', count(usage?.completion_tokens_details?.reasoning_tokens)], ['Cost', about(money(cost), usageEstimated)], ['Finish', finish ?? unknown]];
+  const figures = [
+    ['Model', model ?? unknown],
+    ['First token', duration(firstMs)],
+    ['Total', duration(totalMs)],
+    ['In', count(usage?.prompt_tokens)],
+    ['Out', count(usage?.completion_tokens)],
+    ['Reasoning', count(usage?.completion_tokens_details?.reasoning_tokens)],
+    ['Cost', about(money(cost), usageEstimated)],
+    ['Finish', finish ?? unknown],
+  ];
   return html`<dl class="took">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>${id !== null && html`<a href=${`/dashboard/logs/${id}`}>Its row in the log</a>`}`;
 }

@@ -5,13 +5,19 @@ import { Address } from './conversation.js';
 import { Icon } from './icons.js';
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-const exampleTool = '[{ "type": "function", "function": { "name": "get_weather", "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }]';
-const exampleSchema = '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"], "additionalProperties": false }';
+const exampleTool =
+  '[{ "type": "function", "function": { "name": "get_weather", "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }]';
+const exampleSchema =
+  '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"], "additionalProperties": false }';
 const modelLabels = ['Model', 'Second model', 'Third model'];
 
 /** @typedef {import('./playground-request.js').Form} Form */
 
-/** @param {{ form: Form, set: (changes: Partial<Form> | ((before: Form) => Partial<Form>)) => void, leaveOut: ((at: number) => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet */
+/**
+ * @param {{ form: Form, set: (changes: Partial<Form> | ((before: Form) => Partial<Form>)) => void, leaveOut: ((at: number)
+ * => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean
+ * }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet
+ */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
   return html`
@@ -32,27 +38,35 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
     <details class="fold-more"><summary>Key of the gateway</summary><input type="password" autocomplete="off" aria-label="Key" placeholder="where the config lists keys" value=${gatewayKey} onInput=${(event) => setKey(event.target.value)} /></details>`;
 }
 
-const Fold = ({ name, label, example, field }) => html`<details class="fold-more" open=${field.value !== ''}><summary>${name}</summary><textarea rows="6" class="mono" aria-label=${label} spellcheck="false" placeholder=${example} ...${field} /></details>`;
+const Fold = ({ name, label, example, field }) =>
+  html`<details class="fold-more" open=${field.value !== ''}><summary>${name}</summary><textarea rows="6" class="mono" aria-label=${label} spellcheck="false" placeholder=${example} ...${field} /></details>`;
 
 function Models({ form, set, leaveOut, models, isLoading }) {
   const { models: chosen } = form;
   const change = (at, name) => set({ models: chosen.map((one, index) => (index === at ? name : one)) });
   const others = choices(models, chosen[0]).filter((name) => !chosen.includes(name));
-  return html`<div class="fields compared">${chosen.map((model, at) => html`<div key=${at}><label>${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
-      ${chosen.length > 1 && html`<button type="button" class="button button-plain" aria-label=${`Remove the ${modelLabels[at]?.toLowerCase()}`} disabled=${leaveOut === null} onClick=${() => leaveOut(at)}><${Icon} name="close" /></button>`}</div>`)}
+  return html`<div class="fields compared">${chosen.map(
+    (
+      model,
+      at,
+    ) => html`<div key=${at}><label>${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
+      ${chosen.length > 1 && html`<button type="button" class="button button-plain" aria-label=${`Remove the ${modelLabels[at]?.toLowerCase()}`} disabled=${leaveOut === null} onClick=${() => leaveOut(at)}><${Icon} name="close" /></button>`}</div>`,
+  )}
     ${chosen.length < modelLabels.length && html`<button type="button" class="link" disabled=${isLoading} onClick=${() => set({ models: [...chosen, others[0] ?? chosen[0]] })}>Compare with another model</button>`}</div>`;
 }
 
 /** @param {Blob} file @returns {Promise<string>} */
-const addressOf = (file) => new Promise((resolve, reject) => {
-  const reader = new FileReader();
-  reader.addEventListener('load', () => resolve(/** @type {string} */ (reader.result)));
-  reader.addEventListener('error', () => reject(reader.error));
-  reader.readAsDataURL(file);
-});
+const addressOf = (file) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => resolve(/** @type {string} */ (reader.result)));
+    reader.addEventListener('error', () => reject(reader.error));
+    reader.readAsDataURL(file);
+  });
 
 /** An image of the form. safety: one of another site is named and not loaded, because that site would see who reads this page, and when. */
-const Image = ({ url, at }) => (url.startsWith('data:') ? html`<img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} />` : html`<${Address} url=${url} />`);
+const Image = ({ url, at }) =>
+  url.startsWith('data:') ? html`<img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} />` : html`<${Address} url=${url} />`;
 
 /** The text to ask with, and images: dropped, pasted, or chosen. */
 function Ask({ form, set, hasTurns }) {
@@ -70,7 +84,10 @@ function Ask({ form, set, hasTurns }) {
     event.preventDefault();
     void add(event.dataTransfer);
   };
-  return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
+  return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${(event) => {
+    event.preventDefault();
+    setOver(true);
+  }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
     <label class="area">User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} /></label>
     <div class="ask-images">${form.images.map(({ url }, at) => html`<span key=${at}><${Image} url=${url} at=${at} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
       <label class="link">Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} /></label> <span class="soft">or drop it here</span></div>
@@ -83,7 +100,12 @@ function Metadata({ rows, set }) {
     set(next.at(-1)[0] === '' && next.at(-1)[1] === '' ? next : [...next, ['', '']]);
   };
   return html`<fieldset class="metadata"><legend>Metadata <span class="soft">sent as X-Gateway-… headers</span></legend>
-    ${rows.map(([name, value], at) => html`<div key=${at}><input aria-label="Name" placeholder="team" value=${name} onInput=${(event) => change(at, 0, event.target.value.toLowerCase())} /><input aria-label="Value" placeholder="search" value=${value} onInput=${(event) => change(at, 1, event.target.value)} />
-      ${at < rows.length - 1 && html`<button type="button" class="button button-plain" aria-label="Remove" onClick=${() => set(rows.filter((_, index) => index !== at))}><${Icon} name="close" /></button>`}</div>`)}
+    ${rows.map(
+      (
+        [name, value],
+        at,
+      ) => html`<div key=${at}><input aria-label="Name" placeholder="team" value=${name} onInput=${(event) => change(at, 0, event.target.value.toLowerCase())} /><input aria-label="Value" placeholder="search" value=${value} onInput=${(event) => change(at, 1, event.target.value)} />
+      ${at < rows.length - 1 && html`<button type="button" class="button button-plain" aria-label="Remove" onClick=${() => set(rows.filter((_, index) => index !== at))}><${Icon} name="close" /></button>`}</div>`,
+    )}
   </fieldset>`;
 }

@@ -14,13 +14,14 @@ function unsentOf({ form, lanes }) {
 }
 
 /** @param {() => Kept} draft called when the session has ended */
-export const keepFrom = (draft) => addEventListener('gateway:signed-out', () => {
-  try {
-    sessionStorage.setItem(place, JSON.stringify(unsentOf(draft())));
-  } catch {
-    // the draft is too large, or the storage is forbidden
-  }
-});
+export const keepFrom = (draft) =>
+  addEventListener('gateway:signed-out', () => {
+    try {
+      sessionStorage.setItem(place, JSON.stringify(unsentOf(draft())));
+    } catch {
+      // the draft is too large, or the storage is forbidden
+    }
+  });
 
 /** Returns what was kept, once. @returns {Kept | null} */
 export function takeKept() {

@@ -9,7 +9,8 @@ import { Notice } from './states.js';
 import { read } from './storage.js';
 
 /**
- * @param {{ model: string, turns: import('./playground-lanes.js').Turn[], isAlone: boolean, results: Record<string, string>, setResult: (id: string, text: string) => void, sendResults: (() => void) | null }} props `sendResults`: null while nobody knows which model is asked
+ * @param {{ model: string, turns: import('./playground-lanes.js').Turn[], isAlone: boolean, results: Record<string, string>, setResult:
+ * (id: string, text: string) => void, sendResults: (() => void) | null }} props `sendResults`: null while nobody knows which model is asked
  */
 export function Lane({ model, turns, isAlone, results, setResult, sendResults }) {
   const calls = openCalls(turns);
@@ -17,9 +18,15 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
     ${!isAlone && html`<h2 class="lane-name" title=${model}>${model}</h2>`}
     ${turns.length === 0 && html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`}
     ${turns.map((turn, at) => html`<${Turn} key=${at} turn=${turn} />`)}
-    ${calls.length > 0 && html`<form class="results" onSubmit=${(event) => { event.preventDefault(); sendResults?.(); }}>
+    ${
+      calls.length > 0 &&
+      html`<form class="results" onSubmit=${(event) => {
+        event.preventDefault();
+        sendResults?.();
+      }}>
       ${calls.map(({ id, name }) => html`<label class="area" key=${id}>Result of ${name}<textarea rows="2" class="mono" value=${results[id] ?? ''} onInput=${(event) => setResult(id, event.target.value)} /></label>`)}
-      <button class="button" disabled=${sendResults === null}><${Icon} name="playground" />Send the ${calls.length === 1 ? 'result' : 'results'}</button></form>`}
+      <button class="button" disabled=${sendResults === null}><${Icon} name="playground" />Send the ${calls.length === 1 ? 'result' : 'results'}</button></form>`
+    }
   </section>`;
 }
 
@@ -33,7 +40,9 @@ const signIn = (event) => {
 
 /** What to do about a 401. A signed-in user needs no key, so for such a user `missing_api_key` means that the session has ended. */
 const wayIn = ({ status, code, message }) => {
-  if (status === 401 && code === 'missing_api_key' && wasSignedIn) return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground" onClick=${signIn}>Sign in again</a>. `;
+  if (status === 401 && code === 'missing_api_key' && wasSignedIn) {
+    return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground" onClick=${signIn}>Sign in again</a>. `;
+  }
   return `${message} ${status === 401 ? 'Write one under “Key of the gateway”. ' : ''}`;
 };
 

@@ -12,23 +12,34 @@ const shortestTick = 40;
  */
 
 /** A turn whose answer goes into the conversation: only whole answers do. @param {Turn} turn */
-export const isAnswered = ({ answer, fault, isRunning }) => !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
+export const isAnswered = ({ answer, fault, isRunning }) =>
+  !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
 
 /** The answer as a message of the conversation. */
-const messageOf = ({ text, refusal, toolCalls }) => ({ role: 'assistant', content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text, ...(refusal !== '' && { refusal }), ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) }) });
+const messageOf = ({ text, refusal, toolCalls }) => ({
+  role: 'assistant',
+  content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,
+  ...(refusal !== '' && { refusal }),
+  ...(toolCalls.length > 0 && {
+    tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })),
+  }),
+});
 
 /** The messages of all turns that were answered. @param {Turn[]} turns */
 export const historyOf = (turns) => turns.filter(isAnswered).flatMap(({ asked, answer }) => [...asked, messageOf(answer)]);
 
 /** The tool calls that still wait for a result. @param {Turn[]} turns */
-export const openCalls = (turns) => (turns.some(({ isRunning }) => isRunning) ? [] : (turns.filter(isAnswered).at(-1)?.answer.toolCalls ?? []));
+export const openCalls = (turns) =>
+  turns.some(({ isRunning }) => isRunning) ? [] : (turns.filter(isAnswered).at(-1)?.answer.toolCalls ?? []);
 
 /** @param {Turn[]} turns @param {Record<string, string>} results by the id of the call */
-export const resultsOf = (turns, results) => openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results[id] ?? '' }));
+export const resultsOf = (turns, results) =>
+  openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results[id] ?? '' }));
 
 /**
  * Asks one model for one turn. `tell` gets the turn again and again while more of it comes, and at its end.
- * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (turn: Turn) => void }} how the reason of the signal is a sentence for the reader
+ * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal:
+ * AbortSignal, tell: (turn: Turn) => void }} how the reason of the signal is a sentence for the reader
  */
 export async function runTurn(body, asked, { headers, signal, tell }) {
   let turn = { asked, answer: nothing(), fault: /** @type {any} */ (null), isRunning: true };

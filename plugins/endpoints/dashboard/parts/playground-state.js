@@ -11,22 +11,40 @@ import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, s
 /** @typedef {import('./playground-lanes.js').Turn} Turn */
 
 /** Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id. */
-let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', results: /** @type {Record<string, string>} */ ({}), ...takeKept() };
+let draft = {
+  form: emptyForm,
+  lanes: /** @type {Turn[][]} */ ([[]]),
+  key: '',
+  results: /** @type {Record<string, string>} */ ({}),
+  ...takeKept(),
+};
 /** The present content of the playground. */
 export const draftNow = () => draft;
 
 /** @typedef {typeof draft} Draft */
 
 /** Whether a provider of a model can do what the form asks for. */
-const isAble = ({ providers }, { effort, budget, tools, images }) => providers.some((can) => (can.reasons || (['', 'none'].includes(effort) && budget === '')) && (can.tools || tools === '') && (can.vision || images.length === 0));
+const isAble = ({ providers }, { effort, budget, tools, images }) =>
+  providers.some(
+    (can) =>
+      (can.reasons || (['', 'none'].includes(effort) && budget === '')) &&
+      (can.tools || tools === '') &&
+      (can.vision || images.length === 0),
+  );
 
 const ableFirst = (a, b) => Number(b.isAble) - Number(a.isAble) || b.requests - a.requests;
 
-/** The models that are used most, beside the one that is chosen; first those that can do what the form asks for. @param {any} models @param {import('./playground-request.js').Form} form */
+/**
+ * The models that are used most, beside the one that is chosen; first those that can do what the form asks for.
+ * @param {any} models @param {import('./playground-request.js').Form} form
+ */
 export function othersOf(models, form) {
   const [chosen = ''] = form.models;
   const known = new Map(models.data.map((model) => [model.id, { isAble: isAble(model, form), requests: model.use?.requests ?? 0 }]));
-  return choices(models, chosen).filter((name) => name !== chosen && known.has(name)).sort((a, b) => ableFirst(known.get(a), known.get(b))).slice(0, mostCompared - 1);
+  return choices(models, chosen)
+    .filter((name) => name !== chosen && known.has(name))
+    .sort((a, b) => ableFirst(known.get(a), known.get(b)))
+    .slice(0, mostCompared - 1);
 }
 
 /** The form that sends a logged request again, and what the request loses by that. @param {string} id */
@@ -37,12 +55,19 @@ async function loggedForm(id) {
   return { form: formOf(record.request, record.metadata), loss: lossOf(record) };
 }
 
-/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. `isFilled`: what the address names is in it. `isDue`: it is to be sent without another click. @param {URLSearchParams} params @param {any} models */
+/**
+ * The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models,
+ * and a form may be behind the `#`. `isFilled`: what the address names is in it. `isDue`: it is to be sent without another click.
+ * @param {URLSearchParams} params @param {any} models
+ */
 function useDraft(params, models) {
-  const [state, setState] = useState(params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft);
+  const [state, setState] = useState(
+    params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft,
+  );
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   draft = state;
-  const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) => setState((before) => (draft = { ...before, ...changes(before) }));
+  const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) =>
+    setState((before) => (draft = { ...before, ...changes(before) }));
   const replay = params.get('replay');
   const [hash] = useState(location.hash);
   const source = replay ?? hash;
@@ -56,7 +81,10 @@ function useDraft(params, models) {
       const { form, loss } = replay === null ? { form: await formIn(hash), loss: null } : await loggedForm(replay);
       // the reader may have left, and have written something else
       if (!isWanted) return;
-      change(() => ({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }));
+      change(() => ({
+        form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form,
+        lanes: [[]],
+      }));
       setNote(loss);
       setFilled(source);
       // the note about what the request loses must be read before it is sent
@@ -77,7 +105,10 @@ function useDraft(params, models) {
 const asBytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
 /** @param {Record<string, string>} metadata @param {string} key */
-const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, asBytes(value)])), ...(key !== '' && { authorization: `Bearer ${key}` }) });
+const headersOf = (metadata, key) => ({
+  ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, asBytes(value)])),
+  ...(key !== '' && { authorization: `Bearer ${key}` }),
+});
 
 /** @param {URLSearchParams} params @param {{ data: any, loading: boolean }} asked the answer of `/api/models` */
 export function usePlayground(params, { data: models, loading }) {
@@ -94,9 +125,11 @@ export function usePlayground(params, { data: models, loading }) {
   // where nobody chose a model, the list of models says which one is asked
   const isKnown = isFilled && (form.models[0] !== '' || !loading);
   const maySend = problem === null && !isRunning && !isEmpty && isKnown;
-  const set = (changes) => change((before) => ({ form: { ...before.form, ...(typeof changes === 'function' ? changes(before.form) : changes) } }));
+  const set = (changes) =>
+    change((before) => ({ form: { ...before.form, ...(typeof changes === 'function' ? changes(before.form) : changes) } }));
   /** Takes a model away with its turns. */
-  const leaveOut = (at) => change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
+  const leaveOut = (at) =>
+    change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
   const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });
   const nextOf = (at) => [...resultsOf(turnsOf(at), results), ...(asked === null ? [] : [asked])];
 
@@ -106,7 +139,8 @@ export function usePlayground(params, { data: models, loading }) {
     if (!isRunning || running.current?.signal.aborted !== false) running.current = new AbortController();
     for (const at of places) {
       const { turns, more } = of(at);
-      const tell = (turn) => change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? [...turns, turn] : (before.lanes[lane] ?? []))) }));
+      const tell = (turn) =>
+        change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? [...turns, turn] : (before.lanes[lane] ?? []))) }));
       void runTurn(bodyOf(at, turns, more), more, { headers: headersOf(metadata, key), signal: running.current.signal, tell });
     }
   };
@@ -128,5 +162,26 @@ export function usePlayground(params, { data: models, loading }) {
     if (asked === null) set(fieldsOf(begun) ?? {});
   };
   const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isKnown, maySend, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
+  return {
+    form: { ...form, models: chosen },
+    key,
+    results,
+    note,
+    metadata,
+    problem,
+    isRunning,
+    hasTurns,
+    isKnown,
+    maySend,
+    body: bodyOf(0, turnsOf(0), nextOf(0)),
+    turnsOf,
+    change,
+    set,
+    leaveOut,
+    send,
+    again,
+    startOver,
+    sendResults,
+    stop: () => running.current?.abort('You stopped it here.'),
+  };
 }

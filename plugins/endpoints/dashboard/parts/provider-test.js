@@ -14,7 +14,9 @@ const isSteady = ({ stability, deprecatedAt, deactivatedAt }) => stability === '
 /** The cheapest model of a provider, as `provider/model`; stable models come before all others. Null where it serves none. */
 async function modelOf(provider) {
   const { data } = await ask('/api/models');
-  const [model] = data.filter(({ providers }) => providers.some(({ providerId }) => providerId === provider)).sort((a, b) => Number(isSteady(b)) - Number(isSteady(a)) || priceOf(a) - priceOf(b));
+  const [model] = data
+    .filter(({ providers }) => providers.some(({ providerId }) => providerId === provider))
+    .sort((a, b) => Number(isSteady(b)) - Number(isSteady(a)) || priceOf(a) - priceOf(b));
   return model === undefined ? null : `${provider}/${model.id}`;
 }
 
@@ -30,7 +32,14 @@ export function useProviderTest(provider) {
     try {
       result.model = await modelOf(provider);
       if (result.model === null) throw Object.assign(new Error('No model of the config is served by this provider.'), { code: 'no_model' });
-      await complete({ model: result.model, ...body }, { headers: { 'x-gateway-source': 'test' }, signal: AbortSignal.timeout(30_000), tell: ({ id, totalMs }) => Object.assign(result, { id, ms: totalMs }) });
+      await complete(
+        { model: result.model, ...body },
+        {
+          headers: { 'x-gateway-source': 'test' },
+          signal: AbortSignal.timeout(30_000),
+          tell: ({ id, totalMs }) => Object.assign(result, { id, ms: totalMs }),
+        },
+      );
     } catch (fault) {
       result.fault = fault;
     }
@@ -44,6 +53,8 @@ export function TrialMark({ trial: { isRunning, model, id, ms, fault } }) {
   if (isRunning) return html`<span class="soft">Asking…</span>`;
   const more = html` <code class="soft">${model}</code>${id && html` <a href=${`/dashboard/logs/${id}`}>See it in the log</a>`}`;
   if (!fault) return html`<span class="mark mark-ok"><${Icon} name="check" />answered in ${duration(ms)}</span>${more}`;
-  if (fault.status === 401) return html`<span class="mark mark-warn"><${Icon} name="keys" />callers need a key</span> This page has none. <a href=${`/dashboard/playground?model=${encodeURIComponent(model ?? '')}`}>Test it in the playground with one</a>`;
+  if (fault.status === 401) {
+    return html`<span class="mark mark-warn"><${Icon} name="keys" />callers need a key</span> This page has none. <a href=${`/dashboard/playground?model=${encodeURIComponent(model ?? '')}`}>Test it in the playground with one</a>`;
+  }
   return html`<span class="mark mark-bad"><${Icon} name="cross" />${fault.code ?? fault.name}</span> ${fault.message}${more}`;
 }

@@ -17,9 +17,17 @@ export const keyOf = (field) => field.replace(/^(?:meta|field)\./, '');
 
 const bounds = filtered.filter(({ asks }) => asks === 'bound' || asks === 'count').map(({ filter }) => filter);
 /** @param {string} field @param {string} value */
-const isBound = (field, value) => /^[<>]/.test(value) && (bounds.includes(field) || (field.startsWith('field.') && /^[<>]=?\s*-?\d/.test(value)));
+const isBound = (field, value) =>
+  /^[<>]/.test(value) && (bounds.includes(field) || (field.startsWith('field.') && /^[<>]=?\s*-?\d/.test(value)));
 
-export const presets = /** @type {const} */ ({ '15m': 'Last 15 min', '1h': 'Last hour', '6h': 'Last 6 h', '24h': 'Last 24 h', '7d': 'Last 7 days', '30d': 'Last 30 days' });
+export const presets = /** @type {const} */ ({
+  '15m': 'Last 15 min',
+  '1h': 'Last hour',
+  '6h': 'Last 6 h',
+  '24h': 'Last 24 h',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+});
 export const defaultSince = '24h';
 
 const day = 86_400_000;
@@ -59,9 +67,15 @@ export function isKnown(name) {
 }
 
 /** @param {URLSearchParams} params @returns {Filter[]} */
-export const filtersOf = (params) => [...params].filter(([name]) => isFilter(name)).map(([name, value]) => ({ field: name.replace(/^-/, ''), value, not: name.startsWith('-') }));
+export const filtersOf = (params) =>
+  [...params]
+    .filter(([name]) => isFilter(name))
+    .map(([name, value]) => ({ field: name.replace(/^-/, ''), value, not: name.startsWith('-') }));
 
-/** The range as moments. A relative range ends now; an end without a start means the usual length of time before it. @param {URLSearchParams} params */
+/**
+ * The range as moments. A relative range ends now; an end without a start means the usual length of time before it.
+ * @param {URLSearchParams} params
+ */
 export function rangeOf(params, now = Date.now()) {
   const since = params.get('since') ?? defaultSince;
   const span = spanOf(since) ?? day;
@@ -79,12 +93,17 @@ export function widerSince(params, now = Date.now()) {
   return ['7d', '30d'].find((since) => now - (spanOf(since) ?? 0) < from) ?? null;
 }
 
-/** A range that holds a moment now and for some minutes more: the range of the address, if it does. @param {number} at @param {URLSearchParams} params @returns {URLSearchParams} */
+/**
+ * A range that holds a moment now and for some minutes more: the range of the address, if it does.
+ * @param {number} at @param {URLSearchParams} params @returns {URLSearchParams}
+ */
 export function rangeHolding(at, params, now = Date.now()) {
   const { from, to, isRelative } = rangeOf(params, now);
   if (at >= from + (isRelative ? (to - from) / 20 : 0) && (isRelative || at < to)) return timeOf(params);
   const since = ['24h', '7d', '30d'].find((name) => at > now - 0.95 * (spanOf(name) ?? 0));
-  if (since === undefined) return new URLSearchParams({ from: new Date(at - day / 2).toISOString(), to: new Date(at + day / 2).toISOString() });
+  if (since === undefined) {
+    return new URLSearchParams({ from: new Date(at - day / 2).toISOString(), to: new Date(at + day / 2).toISOString() });
+  }
   return new URLSearchParams(since === defaultSince ? {} : { since });
 }
 
@@ -93,7 +112,9 @@ export function apiParams(params, more = {}) {
   const asked = new URLSearchParams();
   for (const name of timeFilters) if (params.has(name)) asked.set(name, params.get(name) ?? '');
   // the server takes a range without a begin as one that ends now
-  if (momentOf(asked.get('to')) !== null && !asked.has('since') && !asked.has('from')) asked.set('from', new Date(rangeOf(params).from).toISOString());
+  if (momentOf(asked.get('to')) !== null && !asked.has('since') && !asked.has('from')) {
+    asked.set('from', new Date(rangeOf(params).from).toISOString());
+  }
   if (!asked.has('since') && !asked.has('from')) asked.set('since', defaultSince);
   for (const [name, value] of params) if (isFilter(name)) asked.append(name, value);
   for (const [name, value] of Object.entries(more)) asked.set(name, value);
@@ -113,7 +134,10 @@ export function addFilter(params, { field, value, not }) {
   return next;
 }
 
-/** Replaces all filters of the same field, so that a click on a value never shows more than before. @param {URLSearchParams} params @param {Filter} filter */
+/**
+ * Replaces all filters of the same field, so that a click on a value never shows more than before.
+ * @param {URLSearchParams} params @param {Filter} filter
+ */
 export function onlyFilter(params, filter) {
   const next = new URLSearchParams(params);
   if (!filter.not) for (const name of [filter.field, `-${filter.field}`]) next.delete(name);
@@ -138,26 +162,40 @@ export function removeFilter(params, { field, value, not }) {
   return next;
 }
 
-const word = /(-?)(meta\."(?:[^"\\]|\\.)*"|[\w-]+(?:\.[^\s=:<>"]+)?)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
+const word =
+  /(-?)(meta\."(?:[^"\\]|\\.)*"|[\w-]+(?:\.[^\s=:<>"]+)?)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
 /** A value as it is written in a search bar. @param {string} value */
 export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value);
 /** The name of a field as it is written in a search bar. @param {string} field */
-export const fieldInBar = (field) => (/^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field);
+export const fieldInBar = (field) =>
+  /^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field;
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 
 const parts = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
-const idOrBegin = /^0[\da-f]{7}(?:-[\da-f]{0,4}|-[\da-f]{4}-[\da-f]{0,4}|(?:-[\da-f]{4}){2}-[\da-f]{0,4}|(?:-[\da-f]{4}){3}-[\da-f]{0,12})?$/i;
+const idOrBegin =
+  /^0[\da-f]{7}(?:-[\da-f]{0,4}|-[\da-f]{4}-[\da-f]{0,4}|(?:-[\da-f]{4}){2}-[\da-f]{0,4}|(?:-[\da-f]{4}){3}-[\da-f]{0,12})?$/i;
 
-/** The id of a request or the start of one, or the id of an answer, if the text is nothing else. Null for any other text: `core/log/record-id.ts`. @param {string} text */
+/**
+ * The id of a request or the start of one, or the id of an answer, if the
+ * text is nothing else. Null for any other text: `core/log/record-id.ts`.
+ * @param {string} text
+ */
 export function idAlone(text) {
-  const id = text.trim().replace(/^(?:chatcmpl-|resp_|msg_)/, '').replace(parts, '$1-$2-$3-$4-$5');
+  const id = text
+    .trim()
+    .replace(/^(?:chatcmpl-|resp_|msg_)/, '')
+    .replace(parts, '$1-$2-$3-$4-$5');
   return idOrBegin.test(id) ? id : null;
 }
 
 /** Whether the text is a whole id. @param {string | null} id */
 export const isWholeId = (id) => id?.length === 36;
 
-/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar of `core/log/search.ts`. A word without a field is searched for as text. @param {string} text @returns {Filter[]} */
+/**
+ * `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar
+ * of `core/log/search.ts`. A word without a field is searched for as text.
+ * @param {string} text @returns {Filter[]}
+ */
 export function parseBar(text) {
   const id = idAlone(text);
   if (id !== null) return [{ field: 'id', value: id, not: false }];

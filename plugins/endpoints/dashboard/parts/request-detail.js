@@ -22,7 +22,9 @@ import { Waterfall } from './waterfall.js';
 /** @param {{ id: string, params: URLSearchParams }} props */
 export function RequestDetail({ id, params }) {
   const { data, error, reload } = useData(`/api/views/request/${encodeURIComponent(id)}`);
-  if (error !== null && error.status === 404) return html`<div class="detail"><${Notice} title="This request is not on record">It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button><//></div>`;
+  if (error !== null && error.status === 404) {
+    return html`<div class="detail"><${Notice} title="This request is not on record">It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button><//></div>`;
+  }
   if (error !== null) return html`<div class="detail"><${Fault} error=${error} retry=${reload} /></div>`;
   if (data === null || data.record.id !== id) return html`<div class="detail"><${Skeleton} rows=${8} /></div>`;
   const { record } = data;
@@ -54,10 +56,18 @@ function Figures({ record }) {
   const { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, usageEstimated, cost, attempts } = record;
   const figures = [
     ['Total', duration(durationMs), `${count(durationMs)} ms`],
-    ['First token', duration(timeToFirstTokenMs), timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`],
+    [
+      'First token',
+      duration(timeToFirstTokenMs),
+      timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`,
+    ],
     ['Tokens/s', about(speed(tokensPerSecond), usageEstimated), undefined],
     ['Tokens', about(count(usage.totalTokens), usageEstimated), undefined],
-    ['Cost', costMark(money(cost), record), isUnanswered(record) ? undefined : cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
+    [
+      'Cost',
+      costMark(money(cost), record),
+      isUnanswered(record) ? undefined : cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`,
+    ],
     ['Attempts', count(attempts.length), undefined],
   ];
   return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -66,7 +76,11 @@ function Figures({ record }) {
 const asSent = () => import('./as-sent.js').then((part) => part.AsSent);
 
 function Tabs({ data, params }) {
-  const { usage: { reasoningTokens }, usageEstimated, reasoningEstimated } = data.record;
+  const {
+    usage: { reasoningTokens },
+    usageEstimated,
+    reasoningEstimated,
+  } = data.record;
   const isPrinting = usePrinting();
   const tabs = [
     ['conversation', 'Conversation', null],
@@ -80,7 +94,14 @@ function Tabs({ data, params }) {
   ];
   const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
   // a printed request shows the first four tabs, and the open tab if it is another one
-  if (isPrinting) return tabs.filter(([name], at) => at < 4 || name === open).map(([name, label]) => html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`);
+  if (isPrinting) {
+    return tabs
+      .filter(([name], at) => at < 4 || name === open)
+      .map(
+        ([name, label]) =>
+          html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`,
+      );
+  }
   return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}</a>`)}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
 }
@@ -94,17 +115,27 @@ function Tab({ name, data }) {
   if (name === 'reasoning') return html`<${Reasoning} record=${record} bodies=${data.bodies} />`;
   if (record.request === null && record.response === null) return html`<${NoBodies} record=${record} bodies=${data.bodies} />`;
   if (name === 'request') return html`<${Json} value=${data.asked ?? chatOf(record.request)} what="request" />`;
-  if (name === 'response') return record.response === null ? html`<${Notice} title="There was no answer">${record.error?.message}<//>` : html`<${Json} value=${record.response} what="response" />`;
+  if (name === 'response') {
+    return record.response === null
+      ? html`<${Notice} title="There was no answer">${record.error?.message}<//>`
+      : html`<${Json} value=${record.response} what="response" />`;
+  }
   return html`<${Conversation} record=${record} />`;
 }
 
 function NoBodies({ record, bodies }) {
-  if (record.outcome === 'refused' && record.request === null) return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
+  if (record.outcome === 'refused' && record.request === null) {
+    return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
+  }
   return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`} Without its body a request cannot be sent again.<//>`;
 }
 
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
-  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><${Prose} text=${reasoningContent} more="reasoning" />`;
-  if (request === null && (bodies === false || usage.reasoningTokens > 0)) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
+  if (reasoningContent) {
+    return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><${Prose} text=${reasoningContent} more="reasoning" />`;
+  }
+  if (request === null && (bodies === false || usage.reasoningTokens > 0)) {
+    return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
+  }
   return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider did not send its reasoning' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
 }

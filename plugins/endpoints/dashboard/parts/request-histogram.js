@@ -5,7 +5,10 @@ import { go } from './location.js';
 import { TimeChart } from './time-chart.js';
 import { hrefOfRange } from './time-range.js';
 
-/** All buckets of a range with their points; a bucket without requests has null. @param {any[]} points @param {{ from: number, to: number }} range @param {number} bucketMs */
+/**
+ * All buckets of a range with their points; a bucket without requests has null.
+ * @param {any[]} points @param {{ from: number, to: number }} range @param {number} bucketMs
+ */
 export function filled(points, { from, to }, bucketMs) {
   const known = new Map(points.map((point) => [point.at, point]));
   const first = Math.floor(from / bucketMs) * bucketMs;
@@ -14,9 +17,13 @@ export function filled(points, { from, to }, bucketMs) {
 }
 
 /** Returns the function that zooms the page to a range. @param {URLSearchParams} params */
-export const zoomOf = (params) => (from, to) => go(hrefOfRange(params, { from: new Date(from).toISOString(), to: new Date(to).toISOString() }));
+export const zoomOf = (params) => (from, to) =>
+  go(hrefOfRange(params, { from: new Date(from).toISOString(), to: new Date(to).toISOString() }));
 
-/** @param {{ points: any[], bucketMs: number, range: { from: number, to: number }, params: URLSearchParams, height?: number, isBare?: boolean }} props */
+/**
+ * @param {{ points: any[], bucketMs: number, range: { from: number, to: number
+ * }, params: URLSearchParams, height?: number, isBare?: boolean }} props
+ */
 export function RequestHistogram({ points, bucketMs, range, params, height = 84, isBare = true }) {
   const { times, at } = filled(points, range, bucketMs);
   const lines = [

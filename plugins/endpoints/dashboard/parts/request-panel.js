@@ -34,8 +34,13 @@ export function RequestPanel({ id, params, records }) {
   </aside>`;
 }
 
-/** Where the focus goes when the panel closes: to the row of its request, or to the page where the list no longer has that row. @param {string} id @returns {HTMLElement | null} */
-const rowOr = (id) => [...document.querySelectorAll('.row-link')].find((link) => new URL(link.href).searchParams.get('log') === id) ?? document.getElementById('main');
+/**
+ * Where the focus goes when the panel closes: to the row of its request, or to the page where the list no longer has that row.
+ * @param {string} id @returns {HTMLElement | null}
+ */
+const rowOr = (id) =>
+  [...document.querySelectorAll('.row-link')].find((link) => new URL(link.href).searchParams.get('log') === id) ??
+  document.getElementById('main');
 
 function Neighbour({ id, icon, label, hint, params }) {
   if (id === undefined) return html`<span class="button button-plain is-off" aria-hidden="true"><${Icon} name=${icon} /></span>`;

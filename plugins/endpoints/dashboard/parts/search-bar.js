@@ -3,7 +3,24 @@ import { html, useRef, useState } from './html.js';
 import { ask } from './api.js';
 import { Icon } from './icons.js';
 import { go, hrefOf, withParams } from './location.js';
-import { addFilter, apiParams, examples, fieldInBar, filtersOf, idAlone, inBar, isFilter, isKeyed, isKnown, isWholeId, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
+import {
+  addFilter,
+  apiParams,
+  examples,
+  fieldInBar,
+  filtersOf,
+  idAlone,
+  inBar,
+  isFilter,
+  isKeyed,
+  isKnown,
+  isWholeId,
+  names,
+  parseBar,
+  presets,
+  removeFilter,
+  wordsOf,
+} from './query.js';
 
 const offeredValues = { ...examples, since: Object.keys(presets) };
 
@@ -16,12 +33,22 @@ function suggestions(word, facets) {
   if (field !== undefined) {
     const separator = isKeyed(field) ? '=' : ':';
     const seen = own(facets, field).map(({ value }) => value);
-    const values = [...new Set([...own(offeredValues, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').replace(/^"/, '').toLowerCase()));
+    const values = [...new Set([...own(offeredValues, field), ...seen])].filter(
+      (value) => value !== '' && value.toLowerCase().includes((typed ?? '').replace(/^"/, '').toLowerCase()),
+    );
     return values.slice(0, 8).map((value) => `${minus}${field}${separator}${inBar(value)}`);
   }
   const bare = word.replace(/^-/, '');
-  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter(isKeyed).map((name) => `${fieldInBar(name)}=`)];
-  return known.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
+  const known = [
+    ...names.map((name) => `${name}:`),
+    ...Object.keys(facets)
+      .filter(isKeyed)
+      .map((name) => `${fieldInBar(name)}=`),
+  ];
+  return known
+    .filter((name) => name.includes(bare))
+    .slice(0, 12)
+    .map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 
 /** @param {{ params: URLSearchParams, facets: Record<string, { value: string, count: number }[]> }} props */
@@ -42,7 +69,10 @@ export function SearchBar({ params, facets }) {
     if (Array.from(next.keys()).some((name) => isFilter(name) && !isKnown(name))) {
       setText(written);
       // the server knows all names, and which of them is near; the reader may have written something else when it answers
-      ask(`/api/facets?${apiParams(next)}`).catch(({ status, message }) => input.current?.value === written && setFault(status === 400 ? `${message} To look for it as text, write it in quotes.` : message));
+      ask(`/api/facets?${apiParams(next)}`).catch(
+        ({ status, message }) =>
+          input.current?.value === written && setFault(status === 400 ? `${message} To look for it as text, write it in quotes.` : message),
+      );
       return;
     }
     go(isWholeId(id) ? requestHref(id) : hrefOf(location.pathname, next));
@@ -75,9 +105,20 @@ export function SearchBar({ params, facets }) {
     <div class="search-field">
       <input ref=${input} type="text" value=${text} spellcheck="false" autocomplete="off" role="combobox" aria-expanded=${offered.length > 0} aria-controls="search-words" aria-autocomplete="list" aria-label="Filter the log"
         aria-activedescendant=${offered[at] === undefined ? undefined : `search-word-${at}`} placeholder=${filters.length === 0 ? 'model:… status:error latency:>2s meta.team=…  "text"' : ''}
-        onInput=${(event) => { setText(event.target.value); setOpen(true); setAt(-1); setFault(''); }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
+        onInput=${(event) => {
+          setText(event.target.value);
+          setOpen(true);
+          setAt(-1);
+          setFault('');
+        }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
       <ul class="search-words" id="search-words" role="listbox" aria-label="Words that may come next" hidden=${offered.length === 0}>
-        ${offered.map((choice, index) => html`<li key=${choice} id=${`search-word-${index}`} role="option" aria-selected=${index === at} onMouseDown=${(event) => { event.preventDefault(); take(choice); }}>${choice}</li>`)}
+        ${offered.map(
+          (choice, index) =>
+            html`<li key=${choice} id=${`search-word-${index}`} role="option" aria-selected=${index === at} onMouseDown=${(event) => {
+              event.preventDefault();
+              take(choice);
+            }}>${choice}</li>`,
+        )}
       </ul>
     </div>
     ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`}

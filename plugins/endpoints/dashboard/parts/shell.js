@@ -55,9 +55,11 @@ export function Shell({ page, params, children }) {
     <a class="skip" href="#main">Skip to the page</a>
     <nav class="side" aria-label="Pages">
       <a class="brand" href="/dashboard"><${Logo} /><span>Gateway</span></a>
-      <ul>${places.map(([name, label, href]) => html`<li key=${name} class=${groups.has(name) ? 'side-group' : undefined}>
+      <ul>${places.map(
+        ([name, label, href]) => html`<li key=${name} class=${groups.has(name) ? 'side-group' : undefined}>
         <a href=${timed.has(name) ? hrefOf(href, range) : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
-      </li>`)}</ul>
+      </li>`,
+      )}</ul>
       <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>
     <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${page !== 'config' && html`<${ReloadBanner} reload=${status?.config.reload ?? null} />`}<${Status.Provider} value=${status}>${children}<//></main>
@@ -91,9 +93,16 @@ function StoreBanner({ status }) {
 }
 
 /** The notice that every page but Config shows, which says why. */
-const ReloadBanner = ({ reload }) => reload !== null && !reload.isUsed && html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>The last good one serves on. <a href="/dashboard/config">What is wrong with it</a><//>`;
+const ReloadBanner = ({ reload }) =>
+  reload !== null &&
+  !reload.isUsed &&
+  html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>The last good one serves on. <a href="/dashboard/config">What is wrong with it</a><//>`;
 
-const themes = [['system', 'System'], ['light', 'Light'], ['dark', 'Dark']];
+const themes = [
+  ['system', 'System'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
 const themeIcons = { system: 'system', light: 'sun', dark: 'moon' };
 
 function ThemeSwitch() {

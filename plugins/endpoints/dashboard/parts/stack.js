@@ -5,7 +5,10 @@ import { nameOf } from './value-name.js';
 
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
-/** The part of the whole that the parts leave; 0 where the difference is only the rounding of floats. @param {number} whole @param {number[]} parts */
+/**
+ * The part of the whole that the parts leave; 0 where the difference is only the rounding of floats.
+ * @param {number} whole @param {number[]} parts
+ */
 function restOf(whole, parts) {
   const rest = whole - parts.reduce((sum, part) => sum + part, 0);
   return rest > whole * 1e-9 ? rest : 0;
@@ -15,7 +18,10 @@ function restOf(whole, parts) {
 function largest(points, of) {
   const sums = new Map();
   for (const point of points) sums.set(point.value, (sums.get(point.value) ?? 0) + of(point));
-  return [...sums].filter(([, sum]) => sum > 0).sort(([, a], [, b]) => b - a).map(([name]) => name);
+  return [...sums]
+    .filter(([, sum]) => sum > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name]) => name);
 }
 
 /**
@@ -38,7 +44,19 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
     line.values[at] += of(point);
     line.estimated[at] ||= isCounted && isRough(point);
   }
-  const rest = { label: 'Other', colour: '--c0', values: wholes.map((point, at) => (point === null ? 0 : restOf(of(point), lines.map(({ values }) => values[at])))), estimated: wholes.map((point) => isCounted && point !== null && isRough(point)) };
+  const rest = {
+    label: 'Other',
+    colour: '--c0',
+    values: wholes.map((point, at) =>
+      point === null
+        ? 0
+        : restOf(
+            of(point),
+            lines.map(({ values }) => values[at]),
+          ),
+    ),
+    estimated: wholes.map((point) => isCounted && point !== null && isRough(point)),
+  };
   if (rest.values.some((value) => value > 0)) lines.push(rest);
   return { times, lines: lines.length === 0 ? [{ ...rest, label: 'Nothing' }] : lines };
 }
@@ -53,10 +71,17 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
 export function ratesOf(points, range, { bucketMs, of, top, isCounted = false, none = '(none)' }) {
   const { times } = filled([], range, bucketMs);
   const measured = points.filter((point) => of(point) !== null);
-  const lines = largest(measured, ({ requests }) => requests).slice(0, top).map((name, index) => {
-    const known = new Map(measured.filter(({ value }) => value === name).map((point) => [point.at, point]));
-    const at = times.map((time) => known.get(time) ?? null);
-    return { label: nameOf(name, none), colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point !== null && isRough(point)) };
-  });
+  const lines = largest(measured, ({ requests }) => requests)
+    .slice(0, top)
+    .map((name, index) => {
+      const known = new Map(measured.filter(({ value }) => value === name).map((point) => [point.at, point]));
+      const at = times.map((time) => known.get(time) ?? null);
+      return {
+        label: nameOf(name, none),
+        colour: palette[index % palette.length],
+        values: at.map((point) => (point === null ? null : of(point))),
+        estimated: at.map((point) => isCounted && point !== null && isRough(point)),
+      };
+    });
   return { times, lines };
 }

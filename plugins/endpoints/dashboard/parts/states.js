@@ -3,7 +3,12 @@ import { html, useEffect } from './html.js';
 import { Icon } from './icons.js';
 
 /** A framed message. @param {{ title: string, children?: any, icon?: any, tone?: string }} props */
-export const Notice = ({ title, children, icon = 'alert', tone = 'quiet' }) => html`<div class="notice notice-${tone}" role=${tone === 'bad' ? 'alert' : 'status'}>
+export const Notice = ({
+  title,
+  children,
+  icon = 'alert',
+  tone = 'quiet',
+}) => html`<div class="notice notice-${tone}" role=${tone === 'bad' ? 'alert' : 'status'}>
   <${Icon} name=${icon} /><div><strong>${title}</strong>${children && html`<div class="notice-text">${children}</div>`}</div>
 </div>`;
 
@@ -23,7 +28,10 @@ function wordsOf({ code, message, status }) {
 
 const againMs = 3000;
 
-/** An error of the API, with a button that tries again. @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props */
+/**
+ * An error of the API, with a button that tries again.
+ * @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props
+ */
 export function Fault({ error, retry }) {
   // some pages do not repeat their requests, so this part does
   useEffect(() => {
@@ -36,10 +44,12 @@ export function Fault({ error, retry }) {
 }
 
 /** The notice for a module that the gateway no longer has. @param {{ what: string }} props */
-export const NotLoaded = ({ what }) => html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
+export const NotLoaded = ({ what }) =>
+  html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
 
 /** The notice for a page that could not be loaded because the gateway does not answer. */
 export const Unreachable = () => html`<${Notice} tone="bad" title=${words.unreachable[0]}>${words.unreachable[1]}<//>`;
 
 /** Grey rows in place of data that is loading. */
-export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" role="progressbar" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;
+export const Skeleton = ({ rows = 6 }) =>
+  html`<div class="skeleton" role="progressbar" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

@@ -1,4 +1,7 @@
-/** Reports requests when they end, while the page is visible. A browser opens only six connections to a gateway, so a hidden page closes its own. */
+/**
+ * Reports requests when they end, while the page is visible. A browser
+ * opens only six connections to a gateway, so a hidden page closes its own.
+ */
 import { eventsOf } from './lines.js';
 
 const shortestPause = 1000;
@@ -7,7 +10,12 @@ const longestPause = 30_000;
 const mostKnown = 1000;
 
 /** The id that a request of this moment would have: the gateway then reports all requests that ended since. @param {number} at */
-const idAt = (at) => at.toString(16).padStart(12, '0').replace(/^(.{8})/, '$1-').concat('-7000-8000-000000000000');
+const idAt = (at) =>
+  at
+    .toString(16)
+    .padStart(12, '0')
+    .replace(/^(.{8})/, '$1-')
+    .concat('-7000-8000-000000000000');
 
 /**
  * Calls `listener` with each request that ends. Requests that end while the page is hidden or the gateway is away are reported
@@ -33,7 +41,11 @@ export function tail(query, listener, tell = () => {}) {
   };
   // EventSource is not used: it gives up for good at the first 502, and a new one cannot send the id of the last event
   const listen = async (signal) => {
-    const response = await fetch(`/api/logs/stream?${query}`, { signal, cache: 'no-store', headers: { accept: 'text/event-stream', ...(lastId !== '' && { 'last-event-id': lastId }) } });
+    const response = await fetch(`/api/logs/stream?${query}`, {
+      signal,
+      cache: 'no-store',
+      headers: { accept: 'text/event-stream', ...(lastId !== '' && { 'last-event-id': lastId }) },
+    });
     if (!response.ok) return;
     pause = shortestPause;
     // the time is taken from the gateway's clock, because the browser's may differ

@@ -10,7 +10,10 @@ export function RestingTargets() {
   const resting = data?.data.filter(({ state }) => state !== 'standing') ?? [];
   const last = data?.data.filter(({ state, askedLastUntil }) => state === 'standing' && askedLastUntil !== undefined) ?? [];
   if (resting.length + last.length === 0) return null;
-  const heads = [resting.length > 0 && plural(resting.length, 'target rests', 'targets rest'), last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last')];
+  const heads = [
+    resting.length > 0 && plural(resting.length, 'target rests', 'targets rest'),
+    last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last'),
+  ];
   return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
     <p class="soft">A target is a provider with one of its keys, and a model. While one rests, its requests go to the others. One that was outrun again and again (hedge_ms) is asked after the others.</p>
     <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th><th scope="col" class="num">Calls 30 s</th><th scope="col" class="num">Failed</th><th scope="col"><span class="hidden">Wake</span></th></tr></thead>

@@ -22,7 +22,9 @@ export function linesWith(lines, words) {
       indent = own;
       shown.add(above);
     }
-    for (let below = at + 1; below <= at + mostBelow && below < lines.length && indentOf(lines[below]) > indentOf(line); below++) shown.add(below);
+    for (let below = at + 1; below <= at + mostBelow && below < lines.length && indentOf(lines[below]) > indentOf(line); below++) {
+      shown.add(below);
+    }
   });
   return { shown: [...shown].sort((a, b) => a - b), found };
 }

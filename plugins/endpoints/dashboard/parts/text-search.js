@@ -1,4 +1,7 @@
-/** A text of many lines that can be searched. What is found is shown with the lines that it belongs to, and with those that belong to it, by indentation. */
+/**
+ * A text of many lines that can be searched. What is found is shown with the
+ * lines that it belongs to, and with those that belong to it, by indentation.
+ */
 import { html, useEffect, useMemo, useRef } from './html.js';
 import { Copy } from './copy.js';
 import { plural } from './format.js';
@@ -17,7 +20,10 @@ export function TextSearch({ text, what, params }) {
   const words = (params.get('find') ?? '').trim();
   const marked = Number(params.get('line')) || null;
   const lines = useMemo(() => text.split('\n'), [text]);
-  const { shown, found } = useMemo(() => (words === '' ? { shown: lines.map((_, at) => at), found: 0 } : linesWith(lines, words)), [lines, words]);
+  const { shown, found } = useMemo(
+    () => (words === '' ? { shown: lines.map((_, at) => at), found: 0 } : linesWith(lines, words)),
+    [lines, words],
+  );
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     const line = box.current?.querySelector('.is-marked');

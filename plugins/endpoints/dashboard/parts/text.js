@@ -3,8 +3,18 @@ import { html, useEffect, useState } from './html.js';
 import { Later } from './later.js';
 import { read, write } from './storage.js';
 
-/** Shows a text. safety: characters that change the direction of text are shown as codes, because otherwise `exe.txt` may look like `txt.exe`. */
-export const Text = ({ text }) => text.split(/(\p{Bidi_Control})/u).map((part, at) => at % 2 === 0 ? part : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`);
+/**
+ * Shows a text.
+ * safety: characters that change the direction of text are shown as codes, because otherwise `exe.txt` may look like `txt.exe`.
+ */
+export const Text = ({ text }) =>
+  text
+    .split(/(\p{Bidi_Control})/u)
+    .map((part, at) =>
+      at % 2 === 0
+        ? part
+        : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`,
+    );
 
 const changed = 'gateway:markdown';
 const isChosen = () => read('markdown') === 'on';
@@ -37,5 +47,7 @@ const markdown = () => import('./markdown.js').then((part) => part.Markdown);
 /** A text in the form that the reader has chosen. @param {{ text: string, more?: string }} props */
 export function Prose({ text, more = '' }) {
   const isMarkdown = useMarkdown();
-  return isMarkdown ? html`<div class="prose is-markdown ${more}" dir="auto"><${Later} load=${markdown} text=${text} /></div>` : html`<div class="prose ${more}" dir="auto"><${Text} text=${text} /></div>`;
+  return isMarkdown
+    ? html`<div class="prose is-markdown ${more}" dir="auto"><${Later} load=${markdown} text=${text} /></div>`
+    : html`<div class="prose ${more}" dir="auto"><${Text} text=${text} /></div>`;
 }

@@ -16,10 +16,12 @@ export function ticking(act, shortestTick) {
     act();
     const began = performance.now();
     // a timer that is set in an animation frame runs after the page is drawn
-    requestAnimationFrame(() => setTimeout(() => {
-      const pause = Math.min(longestTick, Math.max(shortestTick, 3 * (performance.now() - began)));
-      if (!isOver) timer = setTimeout(tick, pause);
-    }));
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        const pause = Math.min(longestTick, Math.max(shortestTick, 3 * (performance.now() - began)));
+        if (!isOver) timer = setTimeout(tick, pause);
+      }),
+    );
   };
   timer = setTimeout(tick, shortestTick);
   return () => {

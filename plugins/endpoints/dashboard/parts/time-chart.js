@@ -1,9 +1,15 @@
-/** A chart of values over time, as stacked bars or as lines, in the colours of the page. Dragging zooms; a tooltip shows the values at the pointer; a table has all values. */
+/**
+ * A chart of values over time, as stacked bars or as lines, in the colours of the page.
+ * Dragging zooms; a tooltip shows the values at the pointer; a table has all values.
+ */
 import { html, useEffect, useMemo, useRef, useState } from './html.js';
 import { logTicks, timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
 
-/** `estimated` says which of the values contain estimates. @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line */
+/**
+ * `estimated` says which of the values contain estimates. @typedef {{ label:
+ * string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line
+ */
 
 const above = 6;
 const below = 20;
@@ -14,7 +20,10 @@ function stacked(lines) {
   return lines.map(({ values }) => values.map((value, at) => [sums[at] ?? 0, (sums[at] = (sums[at] ?? 0) + (value ?? 0))]));
 }
 
-/** From which value to which an axis goes, and where on it a value is, from 0 to 1. A logarithmic axis begins at a power of ten. @param {number[]} values @param {boolean} isLog */
+/**
+ * From which value to which an axis goes, and where on it a value is, from 0 to 1. A logarithmic axis begins at a power of ten.
+ * @param {number[]} values @param {boolean} isLog
+ */
 function axisOf(values, isLog) {
   // without values an axis from 1 to 1 would have no places
   const top = 1.06 * (Math.max(0, ...values) || 1);
@@ -24,7 +33,10 @@ function axisOf(values, isLog) {
 
 /** The functions that turn times and values into positions, and positions into times. */
 function scalesOf({ spans, width, height, range, isBare, isLog, format }) {
-  const { low, top, shareOf } = axisOf(spans.flat().map((span) => span?.[1] ?? 0), isLog);
+  const { low, top, shareOf } = axisOf(
+    spans.flat().map((span) => span?.[1] ?? 0),
+    isLog,
+  );
   const space = height - above - below;
   const ticks = isBare ? [] : isLog ? logTicks({ low, top }, space, format) : valueTicks(top, space, format);
   const left = isBare ? 0 : 12 + 6.2 * Math.max(...ticks.map(({ label }) => label.length));
@@ -39,13 +51,15 @@ function scalesOf({ spans, width, height, range, isBare, isLog, format }) {
 }
 
 function columnsOf(spans, { times, bucketMs, x, y, width }) {
-  return spans.map(([from, to], at) => {
-    if (to === from) return '';
-    const begin = Math.round(x(times[at]));
-    const whole = Math.min(width, Math.round(x(times[at] + bucketMs))) - begin;
-    const high = Math.max(1, y(from) - y(to)).toFixed(1);
-    return `M${begin} ${y(from)}v-${high}h${Math.max(1, whole - Math.max(1, Math.round(whole * 0.18)))}v${high}z`;
-  }).join('');
+  return spans
+    .map(([from, to], at) => {
+      if (to === from) return '';
+      const begin = Math.round(x(times[at]));
+      const whole = Math.min(width, Math.round(x(times[at] + bucketMs))) - begin;
+      const high = Math.max(1, y(from) - y(to)).toFixed(1);
+      return `M${begin} ${y(from)}v-${high}h${Math.max(1, whole - Math.max(1, Math.round(whole * 0.18)))}v${high}z`;
+    })
+    .join('');
 }
 
 /** How far before the right end of a chart a dot must be, so that all of it is seen. */
@@ -74,7 +88,13 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
     ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
     ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
-    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), places)} />`}
+    ${
+      band !== undefined &&
+      html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(
+        band.map((at) => spans[at]),
+        places,
+      )} />`
+    }
     ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], places)} />`)}
   </svg>`;
 }
@@ -95,14 +115,32 @@ function useWidth(box) {
  *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string, isByDay?: boolean }} props
  *   `onZoom`: absent where the page has no range of time; `isLog`: a logarithmic axis, for lines that are powers of ten apart; `band`: two lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
  */
-export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary, isByDay = false }) {
+export function TimeChart({
+  title,
+  kind = 'bars',
+  times,
+  lines,
+  range,
+  bucketMs,
+  format,
+  height = 150,
+  onZoom,
+  isBare = false,
+  isLog = false,
+  band,
+  summary,
+  isByDay = false,
+}) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(box);
   const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
   const { scales, drawing } = useMemo(() => {
     const spans = kind === 'bars' ? stacked(lines) : lines.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
     const made = scalesOf({ spans, width, height, range, isBare, isLog, format });
-    return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs, isByDay }) };
+    return {
+      scales: made,
+      drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs, isByDay }),
+    };
   }, [times, lines, width, height, kind]);
 
   const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));

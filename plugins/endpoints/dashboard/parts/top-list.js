@@ -12,31 +12,49 @@ export const ranks = /** @type {Record<string, { label: string, size: (row: any)
   latency: { label: 'Latency', size: ({ latencyP95Ms }) => latencyP95Ms ?? 0 },
 });
 
-/** The figures of a row: the one that the list is ranked by, its share of the whole, and another one. @param {any} row @param {any} total @param {string} rank */
+/**
+ * The figures of a row: the one that the list is ranked by, its share of the whole, and another one.
+ * @param {any} row @param {any} total @param {string} rank
+ */
 function figuresOf(row, total, rank) {
   const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
   const cost = aboutSum(money(row.cost), row);
   const share = size(total) === 0 ? '' : percent(size(row), size(total));
   if (rank === 'cost') return [compact(row.requests), share, cost];
-  if (rank === 'errors') return [compact(row.requests), share, html`<span class=${failsMuch(row) ? 'is-bad' : ''}>${count(row.errors)}</span>`];
+  if (rank === 'errors') {
+    return [compact(row.requests), share, html`<span class=${failsMuch(row) ? 'is-bad' : ''}>${count(row.errors)}</span>`];
+  }
   if (rank === 'latency') return [compact(row.requests), '', html`p95 ${duration(row.latencyP95Ms)}`];
   return [compact(row.requests), share, cost];
 }
 
-const strangers = 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.';
+const strangers =
+  'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.';
 
 /** The tooltip of a row. @param {any} row @param {string} none */
 export const aboutRow = (row, none) =>
-  [nameOf(row.value, none), `${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`, ...(row.value === null ? [strangers] : [])].join('\n');
+  [
+    nameOf(row.value, none),
+    `${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`,
+    ...(row.value === null ? [strangers] : []),
+  ].join('\n');
 
-/** @param {{ title: any, rows: any[], total: any, rank: string, link: (value: string | null) => string, more: string, none?: string }} props */
+/**
+ * @param {{ title: any, rows: any[], total: any, rank: string, link: (value: string | null) => string, more: string, none?: string }} props
+ */
 export function TopList({ title, rows, total, rank, link, more, none = '(none)' }) {
   const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
   const most = Math.max(...rows.map(size)) || 1;
   return html`<section class="card top"><header><h2>${title}</h2><a href=${more}>Breakdown</a></header>
-    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${aboutRow(row, none)}>
+    ${
+      rows.length === 0
+        ? html`<p class="soft">Nothing in this time.</p>`
+        : html`<ol>${rows.map(
+            (row) => html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${aboutRow(row, none)}>
       <span class="top-name">${nameOf(row.value, none)}</span>${figuresOf(row, total, rank).map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
       <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`}</span>
-    </a></li>`)}</ol>`}
+    </a></li>`,
+          )}</ol>`
+    }
   </section>`;
 }

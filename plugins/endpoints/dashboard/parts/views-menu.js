@@ -6,4 +6,5 @@ import { Menu } from './menu.js';
 const savedViews = () => import('./saved-views.js').then((part) => part.SavedViews);
 
 /** @param {{ href: string }} props `href` is the address that can be saved */
-export const ViewsMenu = ({ href }) => html`<${Menu} name="views" icon="views" label="Views" title="Saved views (v)">${(close) => html`<${Later} load=${savedViews} href=${href} close=${close} />`}<//>`;
+export const ViewsMenu = ({ href }) =>
+  html`<${Menu} name="views" icon="views" label="Views" title="Saved views (v)">${(close) => html`<${Later} load=${savedViews} href=${href} close=${close} />`}<//>`;

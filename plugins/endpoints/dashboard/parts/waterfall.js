@@ -23,9 +23,14 @@ function rowsOf(record) {
   const own = attempts.length === 0 ? durationMs : Math.min(...starts);
   const rows = attempts.flatMap((attempt, at) => {
     const before = Math.max(own, ...ends.filter((_, other) => starts[other] < starts[at] || (starts[other] === starts[at] && other < at)));
-    return starts[at] - before < shortest ? [rowOf(attempt, at, starts[at])] : [pause(before, starts[at], at), rowOf(attempt, at, starts[at])];
+    return starts[at] - before < shortest
+      ? [rowOf(attempt, at, starts[at])]
+      : [pause(before, starts[at], at), rowOf(attempt, at, starts[at])];
   });
-  return { rows: [{ name: 'gateway', note: ownNote(record), parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], end: Math.max(durationMs, ...ends, 1) };
+  return {
+    rows: [{ name: 'gateway', note: ownNote(record), parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows],
+    end: Math.max(durationMs, ...ends, 1),
+  };
 }
 
 /** The most plugins that are named. */
@@ -33,22 +38,59 @@ const mostNamed = 3;
 
 /** The plugins that took a time that can be seen, the slowest first. Their time is that of the whole request. */
 function ownNote({ timings }) {
-  const slow = Object.entries(timings ?? {}).filter(([, ms]) => ms >= 1).sort(([, a], [, b]) => b - a);
+  const slow = Object.entries(timings ?? {})
+    .filter(([, ms]) => ms >= 1)
+    .sort(([, a], [, b]) => b - a);
   const more = slow.length > mostNamed ? `, ${slow.length - mostNamed} more` : '';
-  return slow.length === 0 ? 'key, metadata, routing' : `in ${slow.slice(0, mostNamed).map(([plugin, ms]) => `${plugin} ${duration(ms)}`).join(', ')}${more}`;
+  return slow.length === 0
+    ? 'key, metadata, routing'
+    : `in ${slow
+        .slice(0, mostNamed)
+        .map(([plugin, ms]) => `${plugin} ${duration(ms)}`)
+        .join(', ')}${more}`;
 }
 
-const pause = (from, to, at) => ({ name: 'waited', note: `before attempt ${at + 1}`, parts: [{ kind: 'gap', from, to }], tone: 'gap', text: duration(to - from) });
+const pause = (from, to, at) => ({
+  name: 'waited',
+  note: `before attempt ${at + 1}`,
+  parts: [{ kind: 'gap', from, to }],
+  tone: 'gap',
+  text: duration(to - from),
+});
 
 function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenMs: first, timeToAnswerMs: answer = first }, at, from) {
   const isAnswered = outcome === 'answered';
   // another attempt was quicker, which is no failure
-  if (outcome === 'outrun') return { name: `${at + 1} ${provider}`, note: outcome, parts: [{ kind: 'wait', from, to: from + durationMs }], tone: '', text: duration(durationMs) };
-  const steps = [['wait', 0, first ?? 0], ['thought', first ?? 0, answer ?? 0], [isAnswered ? 'answer' : 'bad', answer ?? 0, durationMs]];
-  const parts = steps.filter(([kind, begin, end], place) => place === 2 || end > begin || (kind === 'wait' && first !== null)).map(([kind, begin, end]) => ({ kind, from: from + begin, to: from + end }));
+  if (outcome === 'outrun') {
+    return {
+      name: `${at + 1} ${provider}`,
+      note: outcome,
+      parts: [{ kind: 'wait', from, to: from + durationMs }],
+      tone: '',
+      text: duration(durationMs),
+    };
+  }
+  const steps = [
+    ['wait', 0, first ?? 0],
+    ['thought', first ?? 0, answer ?? 0],
+    [isAnswered ? 'answer' : 'bad', answer ?? 0, durationMs],
+  ];
+  const parts = steps
+    .filter(([kind, begin, end], place) => place === 2 || end > begin || (kind === 'wait' && first !== null))
+    .map(([kind, begin, end]) => ({ kind, from: from + begin, to: from + end }));
   const thought = answer > first ? `thought ${duration(answer - first)}, ` : '';
-  const said = isAnswered ? (first === null ? 'answered whole' : `first token ${duration(first)}, ${thought}then ${duration(durationMs - answer)}`) : `${status ?? ''} ${outcome}`.trim();
-  return { name: `${at + 1} ${provider}`, note: `${said}${error ? `: ${error}` : ''}`, parts, tone: isAnswered ? '' : 'bad', text: duration(durationMs) };
+  const said = isAnswered
+    ? first === null
+      ? 'answered whole'
+      : `first token ${duration(first)}, ${thought}then ${duration(durationMs - answer)}`
+    : `${status ?? ''} ${outcome}`.trim();
+  return {
+    name: `${at + 1} ${provider}`,
+    note: `${said}${error ? `: ${error}` : ''}`,
+    parts,
+    tone: isAnswered ? '' : 'bad',
+    text: duration(durationMs),
+  };
 }
 
 /** When the attempt began that is compared with others: with the request, unless other attempts came before. */
@@ -58,7 +100,10 @@ const comparedFrom = (record) => (record.attempts.length > 1 ? (startsOf(record)
 function bandsOf(typical, { stream }) {
   if (typical === null) return [];
   const { latencyP50Ms, latencyP95Ms, timeToFirstTokenP50Ms, timeToFirstTokenP95Ms } = typical;
-  return [['first', stream ? timeToFirstTokenP50Ms : null, timeToFirstTokenP95Ms], ['whole', latencyP50Ms, latencyP95Ms]].filter(([, p50]) => p50 !== null);
+  return [
+    ['first', stream ? timeToFirstTokenP50Ms : null, timeToFirstTokenP95Ms],
+    ['whole', latencyP50Ms, latencyP95Ms],
+  ].filter(([, p50]) => p50 !== null);
 }
 
 /** Of a usual time that is many times longer than the request, this much is shown, so that the request itself can still be seen. */
@@ -68,20 +113,25 @@ const mostStretched = 4;
 export function Waterfall({ record }) {
   const { model, provider, createdAt } = record;
   const isCompared = model !== null && provider !== null;
-  const { data } = useData(isCompared ? hrefOf('/api/views/typical', new URLSearchParams({ model, provider, at: String(Date.parse(createdAt)) })) : null);
+  const { data } = useData(
+    isCompared ? hrefOf('/api/views/typical', new URLSearchParams({ model, provider, at: String(Date.parse(createdAt)) })) : null,
+  );
   const { rows, end } = rowsOf(record);
   const bands = bandsOf(data?.typical ?? null, record);
   const begin = comparedFrom(record);
   const whole = Math.max(end, ...bands.map(([, , p95]) => Math.min(begin + p95, mostStretched * end)));
   const share = (ms) => `${(100 * Math.min(ms, whole)) / whole}%`;
-  const bar = (kind, from, to) => html`<i key=${kind} class="bar-${kind}" style=${`left:${share(from)};width:max(2px,${share(Math.min(to, whole) - Math.min(from, whole))})`} />`;
+  const bar = (kind, from, to) =>
+    html`<i key=${kind} class="bar-${kind}" style=${`left:${share(from)};width:max(2px,${share(Math.min(to, whole) - Math.min(from, whole))})`} />`;
   return html`<section class="waterfall" aria-label="Timing">
-    <ol>${rows.map(({ name, note, parts, tone, text }) => html`<li key=${name + note} class=${tone && `is-${tone}`}>
+    <ol>${rows.map(
+      ({ name, note, parts, tone, text }) => html`<li key=${name + note} class=${tone && `is-${tone}`}>
       <span class="waterfall-name" title=${name}>${name}</span>
       <span class="waterfall-track" aria-hidden="true">${bands.map(([kind, p50, p95]) => bar(`usual-${kind}`, begin + p50, begin + p95))}${parts.map(({ kind, from, to }) => bar(kind, from, to))}</span>
       <span class="waterfall-time">${text}</span>
       <span class="waterfall-note" title=${note}>${note}</span>
-    </li>`)}</ol>
+    </li>`,
+    )}</ol>
     ${isCompared && html`<p class="waterfall-usual soft">${data === null ? ' ' : html`<${Usual} record=${record} data=${data} bands=${bands} />`}</p>`}
   </section>`;
 }
@@ -96,7 +146,12 @@ function Usual({ record, data: { typical, hours }, bands }) {
   if (typical === null) return `What is typical for ${of} cannot be said: it was asked first in too few requests of the ${before} before.`;
   const { latencyP50Ms: p50, latencyP95Ms: p95, requests } = typical;
   const took = durationMs - comparedFrom(record);
-  const place = took > p95 ? html`<b class="is-bad">slower than 95 % of them</b>` : took > p50 ? 'slower than half of them' : 'faster than half of them';
+  const place =
+    took > p95
+      ? html`<b class="is-bad">slower than 95 % of them</b>`
+      : took > p50
+        ? 'slower than half of them'
+        : 'faster than half of them';
   const times = took > 2 * p50 ? html`: ${(took / p50).toFixed(1)} × the p50` : '';
   return html`Typical for ${of}: ${bands.map(([kind, low, high], at) => html`${at > 0 && '; '}<span key=${kind} class="usual-mark bar-usual-${kind}" aria-hidden="true" /> ${names[kind]} ${duration(low)} to ${duration(high)}`)} (p50 to p95 of ${count(requests)} in the ${before} before). ${attempts.length > 1 ? 'Its last attempt' : 'This one'} is ${place}${times}.`;
 }

@@ -1,4 +1,6 @@
-/** Marks elements that are wider than their space with the sides on which there is more content, and makes wide tables scroll by keyboard. */
+/**
+ * Marks elements that are wider than their space with the sides on which there is more content, and makes wide tables scroll by keyboard.
+ */
 
 const scrollers = '.table-scroll, .side ul, .tabs';
 const ofTables = ['tabindex', 'role', 'aria-label'];
@@ -22,7 +24,9 @@ const scrolled = ({ target }) => target.matches?.(scrollers) && tell(target);
 /** Watches all such elements below `root`, also those that are added later. @param {Element} root @returns {() => void} ends it */
 export function watchWide(root) {
   const seen = new WeakSet();
-  const sizes = new ResizeObserver((entries) => new Set(entries.map(({ target }) => target.closest(scrollers))).forEach((scroller) => scroller && tell(scroller)));
+  const sizes = new ResizeObserver((entries) =>
+    new Set(entries.map(({ target }) => target.closest(scrollers))).forEach((scroller) => scroller && tell(scroller)),
+  );
   const find = () => {
     for (const scroller of root.querySelectorAll(scrollers)) {
       if (seen.has(scroller)) continue;

@@ -7,7 +7,10 @@ import { version } from '../../../../core/version.ts';
 import { isLoopback } from '../../../../core/wire/address.ts';
 
 /** Asks the log API. Gives its answer, or throws an Exit with the message of its refusal. */
-export type Ask = (path: string, more?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal }) => Promise<Response>;
+export type Ask = (
+  path: string,
+  more?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
+) => Promise<Response>;
 
 export interface Connection {
   readonly ask: Ask;
@@ -31,7 +34,10 @@ export interface Named {
 }
 
 /** `host` and `port` replace those of the config; null: neither is given. */
-export function namedBy({ server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> }, { host, port }: { readonly host: string | null; readonly port: number | null }): Named {
+export function namedBy(
+  { server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> },
+  { host, port }: { readonly host: string | null; readonly port: number | null },
+): Named {
   const listens = host ?? server.host;
   const reachable = listens === '0.0.0.0' ? '127.0.0.1' : listens === '::' ? '::1' : listens;
   const url = `${server.tls === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
@@ -49,11 +55,13 @@ export async function connect({ named, adminKey, askRunning, openLog }: ConnectP
   const askOwn: Ask = (path, more = {}) => askRunning(path, { ...more, headers: { ...agent, ...more.headers } });
   if (named === null && (await runs(askOwn))) return { ask: askOwn, isRunning: true };
   if (named !== null && (await answers(named, headers))) {
-    const askNamed: Ask = async (path, more = {}) => await checked(await fetchOf(named)(`${named.url}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
+    const askNamed: Ask = async (path, more = {}) =>
+      await checked(await fetchOf(named)(`${named.url}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
     return { ask: askNamed, isRunning: true };
   }
   const log = await openLog();
-  const askHere: Ask = async (path, more = {}) => await checked(await log.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
+  const askHere: Ask = async (path, more = {}) =>
+    await checked(await log.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
   return { ask: askHere, isRunning: false };
 }
 
@@ -75,12 +83,17 @@ async function answers({ url, isHere }: Named, headers: Readonly<Record<string, 
   const signal = AbortSignal.timeout(patienceMs);
   const response = await fetchOf({ isHere })(`${url}/api/status`, { headers, signal }).catch((cause: Error) => {
     if (isHere) return null;
-    throw new Exit(none, `The gateway at ${url} does not answer: ${(cause.cause as Error | undefined)?.message ?? cause.message}`, { cause });
+    throw new Exit(none, `The gateway at ${url} does not answer: ${(cause.cause as Error | undefined)?.message ?? cause.message}`, {
+      cause,
+    });
   });
   if (response === null) return false;
   const body = (await response.json().catch(() => null)) as { version?: unknown; log?: unknown; error?: { message?: unknown } } | null;
   if ((response.status === 401 || response.status === 403) && typeof body?.error?.message === 'string') {
-    throw new Exit(1, `The gateway at ${url} does not let this command see its log: ${body.error.message} Its key is server.admin_key of its config, or the file admin-key in its data_dir: does --config name that config, and may this user read the file?`);
+    throw new Exit(
+      1,
+      `The gateway at ${url} does not let this command see its log: ${body.error.message} Its key is server.admin_key of its config, or the file admin-key in its data_dir: does --config name that config, and may this user read the file?`,
+    );
   }
   return response.ok && typeof body?.version === 'string' && body.log !== null && body.log !== undefined;
 }

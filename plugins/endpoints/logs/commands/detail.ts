@@ -17,24 +17,48 @@ export function detailText(record: LoggedDetail): string {
     ['key', facts.key],
     ['user agent', facts.userAgent],
     ['address', facts.clientAddress],
-    ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
-    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${about(count(usage.reasoningTokens), facts.usageEstimated || facts.reasoningEstimated === true)} reasoning)`],
-    ['cost', `${costOf(facts.cost === null ? '–' : `$${facts.cost}`, facts)}${facts.providerCost === null ? '' : ` (the provider says $${facts.providerCost})`}`],
+    [
+      'duration',
+      `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`,
+    ],
+    [
+      'tokens',
+      `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${about(count(usage.reasoningTokens), facts.usageEstimated || facts.reasoningEstimated === true)} reasoning)`,
+    ],
+    [
+      'cost',
+      `${costOf(facts.cost === null ? '–' : `$${facts.cost}`, facts)}${facts.providerCost === null ? '' : ` (the provider says $${facts.providerCost})`}`,
+    ],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),
-    ...attempts.map(({ provider, outcome, durationMs, providerRequestId: id, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${id === undefined ? '' : `, its request id ${id}`}${fault === null ? '' : `: ${fault}`}`]),
+    ...attempts.map(({ provider, outcome, durationMs, providerRequestId: id, error: fault }, at): [string, string] => [
+      `attempt ${at + 1}`,
+      `${provider} ${outcome} ${duration(durationMs)}${id === undefined ? '' : `, its request id ${id}`}${fault === null ? '' : `: ${fault}`}`,
+    ]),
     ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),
     ['plugins', slowest(timings)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.filter(([, value]) => value !== null).map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
-  return [...lines, ...bodyText('request', askedBody(facts.path, request)), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
+  const lines = rows
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
+  return [
+    ...lines,
+    ...bodyText('request', askedBody(facts.path, request)),
+    ...bodyText('reasoning', reasoningContent),
+    ...bodyText('response', response),
+  ].join('');
 }
 
 /** The plugins that took longest, with their time; null where none is known. */
 function slowest(timings: LoggedDetail['timings']): string | null {
   const sorted = Object.entries(timings).sort(([, a], [, b]) => b - a);
-  return sorted.length === 0 ? null : sorted.slice(0, 3).map(([plugin, ms]) => `${plugin} ${ms.toFixed(2)} ms`).join(', ');
+  return sorted.length === 0
+    ? null
+    : sorted
+        .slice(0, 3)
+        .map(([plugin, ms]) => `${plugin} ${ms.toFixed(2)} ms`)
+        .join(', ');
 }
 
 const bodyText = (title: string, body: unknown): string[] =>

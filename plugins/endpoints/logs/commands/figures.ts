@@ -3,10 +3,14 @@
 export const count = (value: number | null): string => (value === null ? '–' : String(value));
 
 /** Marks a figure that is an estimate, or a sum with an estimate in it. Zero and `–` stay as they are. */
-export const about = (figure: string, isEstimate: boolean): string => (isEstimate && !['–', '0', '$0'].includes(figure) ? `≈${figure}` : figure);
+export const about = (figure: string, isEstimate: boolean): string =>
+  isEstimate && !['–', '0', '$0'].includes(figure) ? `≈${figure}` : figure;
 
 /** The cost of a request, marked where it is the most that it may have cost, or an estimate. */
-export const costOf = (figure: string, { costIsUpperBound, usageEstimated }: { readonly costIsUpperBound: boolean; readonly usageEstimated: boolean }): string => (costIsUpperBound ? `≤${figure}` : about(figure, usageEstimated));
+export const costOf = (
+  figure: string,
+  { costIsUpperBound, usageEstimated }: { readonly costIsUpperBound: boolean; readonly usageEstimated: boolean },
+): string => (costIsUpperBound ? `≤${figure}` : about(figure, usageEstimated));
 
 /** `310 ms`, `1.9 s`, `2.5 min` */
 export function duration(ms: number | null): string {
@@ -19,5 +23,13 @@ export function duration(ms: number | null): string {
 export function dollars(text: string | null): string {
   if (text === null) return '–';
   const value = Number(text);
-  return value === 0 ? '$0' : `$${value >= 1 ? value.toFixed(2) : Number(value.toPrecision(4)).toFixed(12).replace(/\.?0+$/, '')}`;
+  return value === 0
+    ? '$0'
+    : `$${
+        value >= 1
+          ? value.toFixed(2)
+          : Number(value.toPrecision(4))
+              .toFixed(12)
+              .replace(/\.?0+$/, '')
+      }`;
 }

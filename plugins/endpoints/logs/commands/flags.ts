@@ -31,7 +31,13 @@ export const byFlag: Flag = { type: 'string', value: 'WHAT', help: dimensionWord
 
 /** Flags that name another gateway than the one that runs with this config. */
 export const addressFlags: Readonly<Record<string, Flag>> = {
-  port: { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'ask the gateway at this port; without it, and without --host, the one that runs with this config' },
+  port: {
+    type: 'string',
+    short: 'p',
+    value: 'N',
+    range: [0, 65_535],
+    help: 'ask the gateway at this port; without it, and without --host, the one that runs with this config',
+  },
   host: { type: 'string', short: 'H', value: 'H', help: 'ask the gateway at this address' },
 };
 
@@ -54,7 +60,14 @@ export function logsSelection({ flags, words, json }: Given): Selection {
 /** What `gateway stats` is to show. */
 export function statsSelection({ flags, words, json }: Given): Selection {
   const by = flags.text('by');
-  return { id: null, follow: false, json, by: by === null ? null : orUsageError(() => parseDimension(by)), limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, words) };
+  return {
+    id: null,
+    follow: false,
+    json,
+    by: by === null ? null : orUsageError(() => parseDimension(by)),
+    limit: flags.number('limit') ?? defaultLimit,
+    filter: filterOf(flags, words),
+  };
 }
 
 /** Flags and words together; the words are a search as in the dashboard's search bar. */
@@ -62,7 +75,7 @@ function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams 
   return orUsageError(() => {
     const params = formatLogFilter(parseLogSearch(words.join(' ')));
     for (const { name, prefix } of filterHelp) {
-      for (const value of flags.all(name)) params.append(...(prefix === undefined ? [name, value] as const : keyed(name, prefix, value)));
+      for (const value of flags.all(name)) params.append(...(prefix === undefined ? ([name, value] as const) : keyed(name, prefix, value)));
     }
     return formatLogFilter(parseLogFilter(params));
   }, asFlags);
@@ -71,7 +84,12 @@ function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams 
 /** The examples of a message, which are those of an address (`latency=>2s`), as a shell takes them. */
 const asFlags = (message: string): string => {
   const [fault = '', ...examples] = message.split(/(?<=; write for example )/);
-  return fault + examples.join('').replaceAll(/([a-z]+)=(\S*\w)/g, (_, name: string, value: string) => `--${name} ${value.startsWith('>') ? `'${value}'` : value}`);
+  return (
+    fault +
+    examples
+      .join('')
+      .replaceAll(/([a-z]+)=(\S*\w)/g, (_, name: string, value: string) => `--${name} ${value.startsWith('>') ? `'${value}'` : value}`)
+  );
 };
 
 /** `--meta team=a` is the filter `meta.team=a`. */

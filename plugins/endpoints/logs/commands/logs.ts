@@ -11,7 +11,9 @@ import type { Selection } from './flags.ts';
 
 export async function showLogs({ ask, isRunning }: Connection, selection: Selection, output: Output): Promise<void> {
   if (selection.id !== null) return showOne(ask, { id: selection.id, json: selection.json }, output);
-  if (selection.follow && !isRunning) throw new Exit(1, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
+  if (selection.follow && !isRunning) {
+    throw new Exit(1, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
+  }
   const line = selection.json ? jsonLine : textLine;
   const begin = (): void => (selection.json ? undefined : output.print(head));
   const show = (record: LoggedRequest): void => output.print(line(record));
@@ -28,7 +30,11 @@ async function newest(ask: Ask, { filter, limit }: Pick<Selection, 'filter' | 'l
   const records: LoggedRequest[] = [];
   let cursor: string | null = null;
   do {
-    const params = new URLSearchParams([...filter, ['limit', String(Math.min(largestPage, limit - records.length))], ...(cursor === null ? [] : [['cursor', cursor] as [string, string]])]);
+    const params = new URLSearchParams([
+      ...filter,
+      ['limit', String(Math.min(largestPage, limit - records.length))],
+      ...(cursor === null ? [] : [['cursor', cursor] as [string, string]]),
+    ]);
     const page = (await (await ask(`/api/logs?${params.toString()}`)).json()) as LogPage;
     records.push(...page.data);
     cursor = page.next;
@@ -60,7 +66,10 @@ async function follow(ask: Ask, { selection, begin, show }: Following, { say }: 
   for (;;) {
     try {
       // the tail is opened before the list is read, so that no request is missed between the two
-      const response = await ask(`/api/logs/stream?${selection.filter.toString()}`, lastId === null ? {} : { headers: { 'last-event-id': lastId } });
+      const response = await ask(
+        `/api/logs/stream?${selection.filter.toString()}`,
+        lastId === null ? {} : { headers: { 'last-event-id': lastId } },
+      );
       isAway = false;
       if (!isListed) {
         const records = await newest(ask, selection);
@@ -75,7 +84,8 @@ async function follow(ask: Ask, { selection, begin, show }: Following, { say }: 
         } else say(`${(JSON.parse(event.data) as { message: string }).message}\n`);
       }
     } catch (error) {
-      // the gateway refuses the question itself, and would refuse it again; a store (code 4) or a gateway (code 5) that is away may come back
+      // the gateway refuses the question itself, and would refuse it again;
+      // a store (code 4) or a gateway (code 5) that is away may come back
       if (error instanceof Exit && error.code !== 4 && error.code !== 5) throw error;
       if (!isAway) say('The gateway does not answer; trying again.\n');
       isAway = true;
@@ -105,16 +115,41 @@ async function* eventsOf(response: Response): AsyncGenerator<TailEvent> {
 const columns = [
   { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
   { title: 'STATUS', width: 6, isNumber: true, read: ({ status }: LoggedRequest) => String(status) },
-  { title: 'MODEL → PROVIDER', width: 32, read: ({ requestedModel, model, provider, attempts }: LoggedRequest) => `${model ?? requestedModel ?? '–'}${provider === null ? '' : ` → ${provider}`}${attempts.length > 1 ? ` (${attempts.length} tries)` : ''}` },
+  {
+    title: 'MODEL → PROVIDER',
+    width: 32,
+    read: ({ requestedModel, model, provider, attempts }: LoggedRequest) =>
+      `${model ?? requestedModel ?? '–'}${provider === null ? '' : ` → ${provider}`}${attempts.length > 1 ? ` (${attempts.length} tries)` : ''}`,
+  },
   { title: 'KEY', width: 12, read: ({ key }: LoggedRequest) => key ?? '–' },
   { title: 'FIRST', width: 7, isNumber: true, read: ({ timeToFirstTokenMs }: LoggedRequest) => duration(timeToFirstTokenMs) },
   { title: 'TOTAL', width: 7, isNumber: true, read: ({ durationMs }: LoggedRequest) => duration(durationMs) },
-  { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record.usageEstimated) },
-  { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record.usageEstimated) },
-  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record.usageEstimated || record.reasoningEstimated === true) },
+  {
+    title: 'IN',
+    width: 7,
+    isNumber: true,
+    read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record.usageEstimated),
+  },
+  {
+    title: 'OUT',
+    width: 6,
+    isNumber: true,
+    read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record.usageEstimated),
+  },
+  {
+    title: 'THOUGHT',
+    width: 7,
+    isNumber: true,
+    read: (record: LoggedRequest) =>
+      about(count(record.usage.reasoningTokens), record.usageEstimated || record.reasoningEstimated === true),
+  },
   { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => costOf(dollars(record.cost), record) },
   { title: 'ID', width: 36, read: ({ id }: LoggedRequest) => id },
-  { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },
+  {
+    title: 'OUTCOME',
+    width: 0,
+    read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`),
+  },
 ] as const;
 
 const head = headOf(columns);

@@ -8,8 +8,16 @@ import type { Connection } from './connection.ts';
 import { about, count, dollars, duration } from './figures.ts';
 import type { Selection } from './flags.ts';
 
-export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: Selection, { print }: Pick<Output, 'print'>): Promise<void> {
-  const params = new URLSearchParams([...filter, ['limit', String(Math.min(limit, 1000))], ...(by === null ? [] : [['by', by] as [string, string]])]);
+export async function showStats(
+  { ask }: Pick<Connection, 'ask'>,
+  { filter, by, limit, json }: Selection,
+  { print }: Pick<Output, 'print'>,
+): Promise<void> {
+  const params = new URLSearchParams([
+    ...filter,
+    ['limit', String(Math.min(limit, 1000))],
+    ...(by === null ? [] : [['by', by] as [string, string]]),
+  ]);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
   if (json) print(`${printableJson(JSON.stringify(data, null, 2))}\n`);
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
@@ -39,7 +47,13 @@ const ofAttempts: readonly Column<StatsRow>[] = [
   ...numbers.filter(({ title }) => /^P\d/.test(title)),
 ];
 
-const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => (value === '' ? '(empty)' : (value ?? '(none)')) }, ...(isOfAttempts(by) ? ofAttempts : numbers)]);
+const columnsOf = (by: string | null): readonly Column<StatsRow>[] =>
+  by === null
+    ? numbers
+    : [
+        { title: by.toUpperCase(), read: ({ value }) => (value === '' ? '(empty)' : (value ?? '(none)')) },
+        ...(isOfAttempts(by) ? ofAttempts : numbers),
+      ];
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 

@@ -37,7 +37,12 @@ const natives: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
-const usual: Readonly<Record<FinishReason, string>> = { completed: 'end_turn', length_limit: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
+const usual: Readonly<Record<FinishReason, string>> = {
+  completed: 'end_turn',
+  length_limit: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+};
 
 /** The provider's own word where it is a word of this format and means the same. */
 function stopReason(reason: FinishReason, native: string | null): string {
@@ -52,7 +57,10 @@ function usageOf(usage: Usage, more: Fields): object {
     input_tokens: input ?? 0,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cacheRead,
-    ...(cacheWrite !== null && cacheWrite1h !== null && { cache_creation: { ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h, ephemeral_1h_input_tokens: cacheWrite1h } }),
+    ...(cacheWrite !== null &&
+      cacheWrite1h !== null && {
+        cache_creation: { ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h, ephemeral_1h_input_tokens: cacheWrite1h },
+      }),
     output_tokens: (answer ?? 0) + (reasoning ?? 0),
     ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
     ...(webSearches !== null && webSearches > 0 && { server_tool_use: { web_search_requests: webSearches } }),
@@ -116,13 +124,18 @@ const typeOf = (status: number): string => types.get(status) ?? (status >= 500 ?
 const ownWords = /prompt is too long|exceed context limit/i;
 
 /** wire: errors of this API have no code. Claude Code recognises by these words that it must shorten the conversation. */
-const wordsOf = ({ code, message }: GatewayError): string => (code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message);
+const wordsOf = ({ code, message }: GatewayError): string =>
+  code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message;
 
-/** wire: the SDKs make classes of errors from this code (anthropic-sdk-typescript 1.14), and recognise by that of threads that they must send the whole conversation (Anthropic: Message threads) */
+/**
+ * wire: the SDKs make classes of errors from this code (anthropic-sdk-typescript 1.14), and recognise
+ * by that of threads that they must send the whole conversation (Anthropic: Message threads)
+ */
 function detailsOf({ param, code, upstreamStatus }: GatewayError): object {
   if (param === threadParam) return { details: { error_code: 'thread_unsupported_request' } };
   return upstreamStatus === null || code.startsWith('upstream_') ? {} : { details: { error_code: code } };
 }
 
 /** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */
-export const errorBody = (error: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error), ...detailsOf(error) }, request_id: id });
+export const errorBody = (error: GatewayError, id: string): string =>
+  JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error), ...detailsOf(error) }, request_id: id });

@@ -17,7 +17,15 @@ export function encodeMessage(reply: Reply, head: ReplyHead): string {
   for (const piece of reply.pieces(0)) if (!ending.take(piece)) content.add(piece);
   ending.usage = reply.usage;
   ending.finish(finish, native);
-  return JSON.stringify({ id: idOf(head), type: 'message', role: 'assistant', model: head.model, content: content.blocks(), ...ending.delta, usage: ending.counts });
+  return JSON.stringify({
+    id: idOf(head),
+    type: 'message',
+    role: 'assistant',
+    model: head.model,
+    content: content.blocks(),
+    ...ending.delta,
+    usage: ending.counts,
+  });
 }
 
 interface Text {
@@ -34,7 +42,10 @@ class Content {
   #thought: Thought | null = null;
   #text: Text | null = null;
   readonly #callFields = new CallFields();
-  /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so the state goes before the text where nothing follows. */
+  /**
+   * State that came after a text.
+   * wire: the last block of a message cannot be thinking (Anthropic: error text), so the state goes before the text where nothing follows.
+   */
   #late: object[] = [];
 
   constructor(calls: readonly FoldedToolCall[], names: ReadonlyMap<string, string>) {
@@ -55,7 +66,13 @@ class Content {
         this.#addDetail(piece.detail);
         break;
       case 'tool-start':
-        this.#push({ type: 'tool_use', id: piece.id, name: this.#names.get(piece.name) ?? piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? ''), ...this.#callFields.of(piece.index) });
+        this.#push({
+          type: 'tool_use',
+          id: piece.id,
+          name: this.#names.get(piece.name) ?? piece.name,
+          input: inputOf(this.#calls[piece.index]?.arguments ?? ''),
+          ...this.#callFields.of(piece.index),
+        });
         break;
       default:
         if (isOurs(piece)) this.#addNative(piece.name, piece.value);
@@ -117,5 +134,8 @@ class Content {
   }
 }
 
-/** The input of a call is an object in this API. Any other text is wrapped: for an empty object the client would run the tool without arguments. */
+/**
+ * The input of a call is an object in this API. Any other text is wrapped:
+ * for an empty object the client would run the tool without arguments.
+ */
 const inputOf = (text: string): object => (text.trim() === '' ? {} : (objectIn(text) ?? { arguments: text }));

@@ -15,10 +15,17 @@ import { Thought } from './thought.ts';
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
 /** The open block. `input`: the arguments of a call so far. `isWhole`: null where it was not computed. */
-type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; readonly end: ObjectEnd; isWhole: boolean | null };
+type Open =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'thinking'; readonly thought: Thought }
+  | { readonly kind: 'call'; readonly call: number; input: string; readonly end: ObjectEnd; isWhole: boolean | null };
 
 /** The type of a delta, and the field with its text. */
-const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thinking'], call: ['input_json_delta', 'partial_json'] } as const;
+const deltas = {
+  text: ['text_delta', 'text'],
+  thinking: ['thinking_delta', 'thinking'],
+  call: ['input_json_delta', 'partial_json'],
+} as const;
 
 class StreamEncoder implements Encoder {
   readonly #head: ReplyHead;
@@ -32,7 +39,10 @@ class StreamEncoder implements Encoder {
   #opening = '';
   /** What follows the open call, in its order. The pieces of a call that waits are at its index. */
   #held: Chunk[] = [];
-  /** The place in `#held` of the next chunk. cost: the chunks before it stay, because taking the first one out of a long list moves all others. */
+  /**
+   * The place in `#held` of the next chunk.
+   * cost: the chunks before it stay, because taking the first one out of a long list moves all others.
+   */
   #next = 0;
   readonly #pieces = new Map<number, string[]>();
   /** State after a text, for clients that want the text last. It is sent if another block follows. */
@@ -71,7 +81,16 @@ class StreamEncoder implements Encoder {
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    const message = { id: idOf(this.#head), type: 'message', role: 'assistant', model: this.#head.model, content: [], stop_reason: null, stop_sequence: null, usage: { ...this.#ending.counts, output_tokens: 0 } };
+    const message = {
+      id: idOf(this.#head),
+      type: 'message',
+      role: 'assistant',
+      model: this.#head.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { ...this.#ending.counts, output_tokens: 0 },
+    };
     this.#out += event('message_start', JSON.stringify({ type: 'message_start', message }));
   }
 
@@ -99,7 +118,10 @@ class StreamEncoder implements Encoder {
     this.#held.push(chunk);
   }
 
-  /** Writes what is held, up to a call that is not whole. cost: each chunk is taken once; to hold the rest anew behind each call would take quadratic time. */
+  /**
+   * Writes what is held, up to a call that is not whole.
+   * cost: each chunk is taken once; to hold the rest anew behind each call would take quadratic time.
+   */
   #release(): void {
     for (; this.#isHolding; this.#next++) {
       if (this.#open?.kind === 'call' && !isWhole(this.#open)) return;
@@ -128,7 +150,16 @@ class StreamEncoder implements Encoder {
       case 'reasoning-detail':
         return this.#addDetail(chunk.detail);
       case 'tool-start':
-        return this.#start({ kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: this.#names.get(chunk.name) ?? chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
+        return this.#start(
+          { kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null },
+          JSON.stringify({
+            type: 'tool_use',
+            id: chunk.id,
+            name: this.#names.get(chunk.name) ?? chunk.name,
+            input: {},
+            ...this.#callFields.of(chunk.index),
+          }),
+        );
       default:
         if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
     }
@@ -188,7 +219,10 @@ class StreamEncoder implements Encoder {
     } else if (name === 'call') this.#callFields.take(value);
   }
 
-  /** A block that is whole. wire: the input of a call comes as a delta, also where the provider runs the tool (Anthropic: Streaming messages) */
+  /**
+   * A block that is whole.
+   * wire: the input of a call comes as a delta, also where the provider runs the tool (Anthropic: Streaming messages)
+   */
   #addBlock(block: Readonly<Record<string, unknown>>): void {
     this.#close();
     this.#sendLate();
@@ -196,7 +230,10 @@ class StreamEncoder implements Encoder {
     this.#begin();
     const { input } = block;
     const isCall = typeof input === 'object' && input !== null;
-    this.#out += event('content_block_start', JSON.stringify({ type: 'content_block_start', index: this.#index, content_block: isCall ? { ...block, input: {} } : block }));
+    this.#out += event(
+      'content_block_start',
+      JSON.stringify({ type: 'content_block_start', index: this.#index, content_block: isCall ? { ...block, input: {} } : block }),
+    );
     if (isCall) this.#other({ type: 'input_json_delta', partial_json: JSON.stringify(input) });
     this.#stop();
   }

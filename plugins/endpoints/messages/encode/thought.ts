@@ -1,7 +1,9 @@
 /** The state of a thought as the signature of its block. */
 import { JoinedDetail, toOpaque } from '../../../../core/wire/opaque.ts';
 
-/** The mark of a thought whose provider gave no state: clients drop a thought without a signature, and some providers need its text back. */
+/**
+ * The mark of a thought whose provider gave no state: clients drop a thought without a signature, and some providers need its text back.
+ */
 const noState = toOpaque({ type: 'reasoning.text', text: '' });
 
 /** A thought while its block is open. */

@@ -104,7 +104,11 @@ class Said {
   /** Blocks of tools that the provider ran, such as a search: another provider answers without them. */
   #addForeign(block: Fields): void {
     const type = String(block['type']);
-    this.#parts.push({ type, ...markOf(block), native: { fields: withoutMark(block), isAll: true, afterCalls: this.#calls.length, lost: [`messages.content.${type.slice(0, 64)}`] } });
+    this.#parts.push({
+      type,
+      ...markOf(block),
+      native: { fields: withoutMark(block), isAll: true, afterCalls: this.#calls.length, lost: [`messages.content.${type.slice(0, 64)}`] },
+    });
   }
 
   #addText(said: ContentPart): void {
@@ -115,7 +119,10 @@ class Said {
   #addThinking(param: string, { thinking, signature }: Fields): void {
     const thought = text(`${param}.thinking`, thinking);
     if (thought !== '') this.#thoughts.push(thought);
-    this.#addState(optional(`${param}.signature`, signature, text) ?? '', (state) => fromOpaque(state, thought) ?? { type: 'reasoning.text', text: thought, signature: state });
+    this.#addState(
+      optional(`${param}.signature`, signature, text) ?? '',
+      (state) => fromOpaque(state, thought) ?? { type: 'reasoning.text', text: thought, signature: state },
+    );
   }
 
   /** A string that this gateway did not make has an unknown issuer: its detail names no provider, so it is sent to none. */
@@ -143,5 +150,11 @@ class Said {
 function callOf(param: string, { id, name, input, ...more }: Fields): ToolCall {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw wrongType(`${param}.input`, 'an object', input);
   const own = text(`${param}.name`, name);
-  return { id: text(`${param}.id`, id), type: 'function', function: { name: shortToolName(own), arguments: asGiven(input) }, ...markOf(more), ...ownName(own, nativeOf('messages.content', more).native) };
+  return {
+    id: text(`${param}.id`, id),
+    type: 'function',
+    function: { name: shortToolName(own), arguments: asGiven(input) },
+    ...markOf(more),
+    ...ownName(own, nativeOf('messages.content', more).native),
+  };
 }

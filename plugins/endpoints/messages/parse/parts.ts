@@ -1,4 +1,7 @@
-/** Content blocks of a user, of instructions and of tool results as parts. Fields that only this format has are kept beside the part, for providers of the same format. */
+/**
+ * Content blocks of a user, of instructions and of tool results as parts. Fields that
+ * only this format has are kept beside the part, for providers of the same format.
+ */
 import type { ContentPart, Native } from '../../../../core/chat.ts';
 import { shortToolName } from '../../../../core/names.ts';
 import { type Check, object, optional, text, wrongType } from '../../../../core/wire/checks.ts';
@@ -16,7 +19,9 @@ const ofPart = new Set(['type', 'cache_control']);
 
 /** The fields of a block that other formats do not have. @param where the path of the field without its numbers, for `x-adjusted` */
 export function nativeOf(where: string, given: Fields): { readonly native?: Native } {
-  const fields = Object.fromEntries(Object.entries(given).filter(([name, value]) => value !== null && value !== undefined && !ofPart.has(name)));
+  const fields = Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => value !== null && value !== undefined && !ofPart.has(name)),
+  );
   const names = Object.keys(fields);
   return names.length === 0 ? {} : { native: { fields, lost: names.map((name) => `${where}.${name}`) } };
 }
@@ -25,10 +30,15 @@ export function nativeOf(where: string, given: Fields): { readonly native?: Nati
 const onlyHere = (param: string, block: Fields, what: string): ContentPart => ({
   type: text(`${param}.type`, block['type']),
   ...markOf(block),
-  native: { fields: withoutMark(block), isAll: true, needed: { param, message: `"${param}" is ${what}, which this model's provider does not take.` } },
+  native: {
+    fields: withoutMark(block),
+    isAll: true,
+    needed: { param, message: `"${param}" is ${what}, which this model's provider does not take.` },
+  },
 });
 
-export const withoutMark = (block: Fields): Fields => Object.fromEntries(Object.entries(block).filter(([name]) => name !== 'cache_control'));
+export const withoutMark = (block: Fields): Fields =>
+  Object.fromEntries(Object.entries(block).filter(([name]) => name !== 'cache_control'));
 
 type PartReader = (param: string, block: Fields) => ContentPart;
 
@@ -79,27 +89,52 @@ function documentPart(param: string, block: Fields): ContentPart {
   const title = optional(`${param}.title`, block['title'], text);
   if (source['type'] === 'text') {
     const { data, ...kind } = source;
-    return { type: 'text', text: text(`${param}.source.data`, data), ...markOf(block), native: { fields: { ...withoutMark(about), source: kind }, lost } };
+    return {
+      type: 'text',
+      text: text(`${param}.source.data`, data),
+      ...markOf(block),
+      native: { fields: { ...withoutMark(about), source: kind }, lost },
+    };
   }
   if (source['type'] === 'content') {
     const words = wordsIn(`${param}.source.content`, source['content']);
-    return words === null ? onlyHere(param, block, 'a document with images') : { type: 'text', text: words, ...markOf(block), native: { fields: withoutMark(block), lost } };
+    return words === null
+      ? onlyHere(param, block, 'a document with images')
+      : { type: 'text', text: words, ...markOf(block), native: { fields: withoutMark(block), lost } };
   }
   const url = addressIn(`${param}.source`, source);
   if (url === null) return onlyHere(param, block, 'a document that is a file of another provider');
-  return { type: 'file', file: { file_data: url, filename: title ?? 'document.pdf' }, ...markOf(block), native: { fields: withoutMark(about), lost: lost.filter((name) => !name.endsWith('.title')) } };
+  return {
+    type: 'file',
+    file: { file_data: url, filename: title ?? 'document.pdf' },
+    ...markOf(block),
+    native: { fields: withoutMark(about), lost: lost.filter((name) => !name.endsWith('.title')) },
+  };
 }
 
 function searchPart(param: string, block: Fields): ContentPart {
   const words = wordsIn(`${param}.content`, block['content']);
   if (words === null) return onlyHere(param, block, 'a search result that is not text');
   const heading = [block['title'], block['source']].flatMap((line) => textOf(line) ?? []);
-  return { type: 'text', text: [...heading, words].join('\n'), ...markOf(block), native: { fields: withoutMark(block), lost: fieldsOf(block['citations'])['enabled'] === true ? ['messages.content.citations'] : [] } };
+  return {
+    type: 'text',
+    text: [...heading, words].join('\n'),
+    ...markOf(block),
+    native: { fields: withoutMark(block), lost: fieldsOf(block['citations'])['enabled'] === true ? ['messages.content.citations'] : [] },
+  };
 }
 
-/** wire: what a search for tools found, by name; the caller declares the tools, and Claude Code 2.1.332 searches at every model (Anthropic: Tool search) */
+/**
+ * wire: what a search for tools found, by name; the caller declares the tools,
+ * and Claude Code 2.1.332 searches at every model (Anthropic: Tool search)
+ */
 function referencePart(param: string, block: Fields): ContentPart {
-  return { type: 'text', text: `The tool "${shortToolName(text(`${param}.tool_name`, block['tool_name']))}" can be called now.`, ...markOf(block), native: { fields: withoutMark(block) } };
+  return {
+    type: 'text',
+    text: `The tool "${shortToolName(text(`${param}.tool_name`, block['tool_name']))}" can be called now.`,
+    ...markOf(block),
+    native: { fields: withoutMark(block) },
+  };
 }
 
 /** The text of a content that has only text; null for any other content. */
@@ -107,7 +142,9 @@ function wordsIn(param: string, content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) throw wrongType(param, 'a string or an array of blocks', content);
   const blocks = listOf(content).map(fieldsOf);
-  return blocks.every(({ type, text: words }) => type === 'text' && typeof words === 'string') ? blocks.map((block) => block['text']).join('\n\n') : null;
+  return blocks.every(({ type, text: words }) => type === 'text' && typeof words === 'string')
+    ? blocks.map((block) => block['text']).join('\n\n')
+    : null;
 }
 
 /** The content of a message: a text, or a list of blocks. */

@@ -1,8 +1,24 @@
-/** Checks the body of a request field by field. Fields that only this format has are kept for providers of the same format, and reported where another provider is asked. */
+/**
+ * Checks the body of a request field by field. Fields that only this format has are
+ * kept for providers of the same format, and reported where another provider is asked.
+ */
 import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
-import { bodyFields, boolean, type Check, count, integer, listOf, modelName, number, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
+import {
+  bodyFields,
+  boolean,
+  type Check,
+  count,
+  integer,
+  listOf,
+  modelName,
+  number,
+  object,
+  optional,
+  text,
+  wrongValue,
+} from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf, listOf as entriesOf } from '../../../../core/wire/fields.ts';
 import { conversationOf } from './messages.ts';
 import { betweenTools, thinkingOf, type Thinking } from './thinking.ts';
@@ -16,7 +32,24 @@ export const threadParam = 'thread';
 
 /** The request that a body describes. Throws a `GatewayError` with the `param` at fault. */
 export function parseMessages(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest {
-  const { model, messages, system, stream, tools, tool_choice, thinking, output_config: config, max_tokens, stop_sequences, temperature, top_p, top_k, metadata, thread, ...more } = bodyFields(body);
+  const {
+    model,
+    messages,
+    system,
+    stream,
+    tools,
+    tool_choice,
+    thinking,
+    output_config: config,
+    max_tokens,
+    stop_sequences,
+    temperature,
+    top_p,
+    top_k,
+    metadata,
+    thread,
+    ...more
+  } = bodyFields(body);
   refuseThread(thread);
   const name = modelName(model);
   const conversation = conversationOf(system, messages);
@@ -57,9 +90,15 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
 /** wire: 0 fills the cache of the provider, without an answer (anthropic-sdk-typescript 1.14, MessageCreateParams) */
 const limitOf: Check<number> = (param, value) => (value === 0 ? 0 : count(param, value));
 
-const noAnswer = { param: 'max_tokens', message: 'A "max_tokens" of 0 asks for no answer, only to fill the cache, which the provider of this model does not do.' };
+const noAnswer = {
+  param: 'max_tokens',
+  message: 'A "max_tokens" of 0 asks for no answer, only to fill the cache, which the provider of this model does not do.',
+};
 
-/** safety: a provider gets the betas in a header. One that HTTP does not allow there would look like a provider that cannot be reached, which then rests for all callers. */
+/**
+ * safety: a provider gets the betas in a header. One that HTTP does not allow there
+ * would look like a provider that cannot be reached, which then rests for all callers.
+ */
 const betaName: Check<string> = (param, value) => {
   const name = text(param, value);
   if (!/^[ -~]*$/.test(name)) throw wrongValue(param, 'must be the name of a beta, in letters, digits and dashes');
@@ -67,22 +106,40 @@ const betaName: Check<string> = (param, value) => {
 };
 
 /**
- * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages, and its ids are not those of the provider:
- * the model would be asked without the conversation.
+ * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages,
+ * and its ids are not those of the provider: the model would be asked without the conversation.
  */
 function refuseThread(thread: unknown): void {
-  if (thread !== undefined && thread !== null) throw new GatewayError('unsupported_value', 'The gateway keeps no "thread". Send the whole conversation in "messages", without "thread".', { param: threadParam });
+  if (thread !== undefined && thread !== null) {
+    throw new GatewayError(
+      'unsupported_value',
+      'The gateway keeps no "thread". Send the whole conversation in "messages", without "thread".',
+      { param: threadParam },
+    );
+  }
 }
 
-/** wire: Claude Code 2.1.330 takes the last block of an answer for its result: where that block is thinking, `claude -p` prints nothing. It sends `x-app: cli` */
+/**
+ * wire: Claude Code 2.1.330 takes the last block of an answer for its result:
+ * where that block is thinking, `claude -p` prints nothing. It sends `x-app: cli`
+ */
 const wantsTextLast = ({ 'x-app': app }: Readonly<Record<string, string | undefined>>): boolean => app === 'cli';
 
-/** wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user. */
+/**
+ * wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user.
+ */
 const shortId = (id: string): string => (id.length <= 64 ? id : hash('sha256', id));
 
-const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonly string[] => (headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim()).filter((beta) => beta !== '');
+const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  (headers['anthropic-beta'] ?? '')
+    .split(',')
+    .map((beta) => beta.trim())
+    .filter((beta) => beta !== '');
 
-/** The top-level fields that only this format has. Betas are in the field that the format has for them where there are no headers. wire: Amazon Bedrock: Anthropic Claude Messages API, `anthropic_beta` */
+/**
+ * The top-level fields that only this format has. Betas are in the field that the format has for them where there are no headers.
+ * wire: Amazon Bedrock: Anthropic Claude Messages API, `anthropic_beta`
+ */
 function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking, betas: readonly string[]): Native {
   const given = Object.entries(more).filter(([, value]) => value !== null);
   const { user_id: _, ...facts } = fieldsOf(metadata);
@@ -97,7 +154,11 @@ function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking,
     lost: [
       ...given.map(([name]) => name),
       ...Object.keys(facts).map((name) => `metadata.${name}`),
-      ...(thinking['type'] === betweenTools ? ['thinking'] : Object.keys(thinking).filter((name) => name !== 'type').map((name) => `thinking.${name}`)),
+      ...(thinking['type'] === betweenTools
+        ? ['thinking']
+        : Object.keys(thinking)
+            .filter((name) => name !== 'type')
+            .map((name) => `thinking.${name}`)),
       ...Object.keys(config).map((name) => `output_config.${name}`),
       ...(betas.length > 0 ? ['anthropic-beta'] : []),
     ],

@@ -16,7 +16,10 @@ export interface Thinking {
 /** wire: the effort where a request with adaptive thinking names none (Anthropic: Effort) */
 const usual: Effort = 'high';
 
-/** wire: the model thinks between its calls of tools alone (anthropic-sdk-typescript 1.14, ThinkingConfigBetweenTools), for which no other format has a word */
+/**
+ * wire: the model thinks between its calls of tools alone (anthropic-sdk-typescript
+ * 1.14, ThinkingConfigBetweenTools), for which no other format has a word
+ */
 export const betweenTools = 'between_tools';
 
 /** @param config `output_config` without its format */
@@ -35,9 +38,17 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
       return { reasoning: unsetReasoning, thinking: { type, ...more }, config };
     case 'adaptive':
       // a word that is not one of the gateway's efforts goes out unchanged where the provider knows it
-      return { reasoning: { effort: known ?? usual, maxTokens: null, field: known === null ? 'thinking' : 'output_config.effort' }, thinking: more, config: asked === 'max' ? config : others };
+      return {
+        reasoning: { effort: known ?? usual, maxTokens: null, field: known === null ? 'thinking' : 'output_config.effort' },
+        thinking: more,
+        config: asked === 'max' ? config : others,
+      };
     case 'enabled':
-      return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget), field: 'thinking.budget_tokens' }, thinking: more, config };
+      return {
+        reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget), field: 'thinking.budget_tokens' },
+        thinking: more,
+        config,
+      };
     default:
       throw wrongValue('thinking.type', 'must be "enabled", "adaptive", "disabled" or "between_tools"');
   }

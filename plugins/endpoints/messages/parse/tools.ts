@@ -10,10 +10,19 @@ const tool: Check<Tool> = (param, value) => {
   const given = object(param, value);
   const type = optional(`${param}.type`, given['type'], text) ?? 'custom';
   if (type !== 'custom') {
-    // wire: some of these have no name: a set of tools, such as `mcp_toolset` or `computer_toolset_20260801` (anthropic-sdk-typescript 1.14, ToolUnion)
+    // wire: some of these have no name: a set of tools, such as `mcp_toolset`
+    // or `computer_toolset_20260801` (anthropic-sdk-typescript 1.14, ToolUnion)
     const name = optional(`${param}.name`, given['name'], text);
     const called = name === null ? `"${param}"` : `The tool "${name}"`;
-    return { ...given, type, native: { fields: {}, isAll: true, needed: { param, message: `${called} has the type "${type}", which this model's provider does not have.` } } };
+    return {
+      ...given,
+      type,
+      native: {
+        fields: {},
+        isAll: true,
+        needed: { param, message: `${called} has the type "${type}", which this model's provider does not have.` },
+      },
+    };
   }
   const { type: _, name, description, input_schema: schema, strict, ...more } = given;
   const own = text(`${param}.name`, name);
@@ -64,6 +73,11 @@ function choices(given: Fields): ToolChoice {
 export function formatOf(value: unknown): ResponseFormat | null {
   const given = optional('output_config.format', value, object);
   if (given === null) return null;
-  if (text('output_config.format.type', given['type']) !== 'json_schema') throw wrongValue('output_config.format.type', 'must be "json_schema"');
-  return { type: 'json_schema', json_schema: { name: 'answer', schema: object('output_config.format.schema', given['schema']), strict: true } };
+  if (text('output_config.format.type', given['type']) !== 'json_schema') {
+    throw wrongValue('output_config.format.type', 'must be "json_schema"');
+  }
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema: object('output_config.format.schema', given['schema']), strict: true },
+  };
 }

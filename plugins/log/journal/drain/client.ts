@@ -30,9 +30,14 @@ export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | '
 interface ClientEvents {
   readonly logger: Logger;
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
-  /** Called while the folder of this gateway's journal is missing, because somebody has deleted it: again and again until the folder exists. */
+  /**
+   * Called while the folder of this gateway's journal is missing, because somebody has deleted it: again and again until the folder exists.
+   */
   readonly gone: () => void;
-  /** Called with the number of records that the store has refused. The caller counts them, so that no count is lost when the thread ends or is silent. */
+  /**
+   * Called with the number of records that the store has refused. The caller
+   * counts them, so that no count is lost when the thread ends or is silent.
+   */
   readonly buried: (records: number) => void;
 }
 
@@ -61,11 +66,18 @@ export function createClient(events: ClientEvents): StoreClient {
     worker.postMessage({ id, call, args, until: Date.now() + withinMs } satisfies Ask);
     return answer;
   };
-  const calling = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
+  const calling =
+    (call: Call) =>
+    (...args: unknown[]): Promise<never> =>
+      ask(call, args) as Promise<never>;
   return {
     async open(settings) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      thread = keepRunning(settings, { ...events, calls, opened: (refusal) => (refusal === null ? resolve() : reject(new MigrationError(refusal))) });
+      thread = keepRunning(settings, {
+        ...events,
+        calls,
+        opened: (refusal) => (refusal === null ? resolve() : reject(new MigrationError(refusal))),
+      });
       await promise;
     },
     async close(withinMs) {
@@ -107,14 +119,20 @@ interface ThreadEvents extends ClientEvents {
   readonly opened: (refusal: string | null) => void;
 }
 
-/** Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost. */
+/**
+ * Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost.
+ */
 function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, calls, opened }: ThreadEvents): Thread {
   const thread: Thread = { worker: null, isClosing: false };
   let crashes = 0;
   let drainedBefore = 0;
   const start = (): void => {
     // the options of this Node process may not be allowed for a worker
-    const worker = new Worker(workerFile, { workerData: { ...settings, drainedBefore } satisfies WorkerSettings, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
+    const worker = new Worker(workerFile, {
+      workerData: { ...settings, drainedBefore } satisfies WorkerSettings,
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+    });
     thread.worker = worker;
     worker.unref();
     worker.on('message', (told: Told) => {
@@ -147,7 +165,10 @@ function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, cal
 /** For how long a thread that has answered its last call may take to end. */
 const endMs = 1000;
 
-/** safety: a thread that is terminated while it runs or ends can end the process with it (SIGSEGV, nodejs/node#56312), so it has time to end by itself. */
+/**
+ * safety: a thread that is terminated while it runs or ends can end the process
+ * with it (SIGSEGV, nodejs/node#56312), so it has time to end by itself.
+ */
 async function ended(worker: Worker): Promise<void> {
   // keeps the process alive until the thread has ended
   worker.ref();
@@ -172,7 +193,10 @@ function createCalls() {
     begin(withinMs: number): { id: number; answer: Promise<unknown> } {
       const id = ++last;
       const answer = new Promise<unknown>((resolve, reject) => {
-        const timer = setTimeout(() => take(id)?.reject(new StoreUnavailable('timeout', `The log store did not answer within ${withinMs} ms.`)), withinMs);
+        const timer = setTimeout(
+          () => take(id)?.reject(new StoreUnavailable('timeout', `The log store did not answer within ${withinMs} ms.`)),
+          withinMs,
+        );
         waiting.set(id, { resolve, reject, timer });
       });
       return { id, answer };

@@ -49,7 +49,10 @@ function read(tail: Tail, after: Taken | undefined): Taken | null {
   }
 }
 
-/** The bytes of an orphan that are not stored. safety: a journal whose folder cannot be read must not keep the others from being stored. It is put off when it is read. */
+/**
+ * The bytes of an orphan that are not stored.
+ * safety: a journal whose folder cannot be read must not keep the others from being stored. It is put off when it is read.
+ */
 function behindOf(orphan: Tail): number {
   try {
     return orphan.behindBytes;
@@ -146,7 +149,11 @@ export class Drain {
       isEnded,
       most: store.batch,
       removed: (bytes) => disk({ removed: isEnded ? 0 : bytes, elsewhere: this.#elsewhere() }),
-      unnoted: (reason) => warn('the folder of the journal takes no new file, so what is stored cannot be noted there; records are stored all the same', { folder, reason }),
+      unnoted: (reason) =>
+        warn('the folder of the journal takes no new file, so what is stored cannot be noted there; records are stored all the same', {
+          folder,
+          reason,
+        }),
       endsElsewhere: (id) => this.#endElsewhere.has(id),
       damaged: (bytes, segment) => warn('a part of the journal is damaged and was left out', { folder, segment, bytes }),
     });
@@ -167,7 +174,8 @@ export class Drain {
       // cost: the next batch is prepared while the database works
       if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
     } catch {
-      // safety: the next step reads it again, and throws. If this step threw, that one would insert this batch again beside the running insert
+      // safety: the next step reads it again, and throws. If this step threw,
+      // that one would insert this batch again beside the running insert
     }
     await inserted;
     // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none
@@ -196,7 +204,12 @@ export class Drain {
 
   /** safety: a journal that cannot be read must not keep all other journals, and the log itself, from being read. */
   #putOff({ folder, claim }: Instance, reason: string): void {
-    if (!this.#unreadable.has(folder)) this.#settings.warn('the journal that a dead gateway left cannot be read; it stays where it is and is tried again, and the others are stored', { folder, reason });
+    if (!this.#unreadable.has(folder)) {
+      this.#settings.warn(
+        'the journal that a dead gateway left cannot be read; it stays where it is and is tried again, and the others are stored',
+        { folder, reason },
+      );
+    }
     this.#unreadable.set(folder, performance.now() + readAgainMs);
     claim.release();
   }

@@ -5,7 +5,10 @@
 
 /** The pause between two looks at the journal. */
 export const lookEveryMs = 100;
-/** The pause while the journal is empty. cost: with the shorter pause, an idle gateway takes 1 % of a core. A reader of the log does not wait for this pause. */
+/**
+ * The pause while the journal is empty.
+ * cost: with the shorter pause, an idle gateway takes 1 % of a core. A reader of the log does not wait for this pause.
+ */
 export const lookAtEmptyEveryMs = 500;
 
 /** A journal that grows faster between two looks belongs to a gateway under load. */

@@ -33,7 +33,10 @@ export interface OwnCalls extends KeyCalls {
   flush(): Promise<void>;
   /** Names requests whose end is still in the memory of another writer: a journal that ends does not mark them as interrupted. */
   endElsewhere(ids: readonly string[]): Promise<void>;
-  /** Call this when the journal is closed: drains the journal for at most this time, then ends the worker. True: the store has the whole journal. */
+  /**
+   * Call this when the journal is closed: drains the journal for at most
+   * this time, then ends the worker. True: the store has the whole journal.
+   */
   finish(withinMs: number): Promise<boolean>;
 }
 
@@ -67,4 +70,9 @@ export type Told =
   /** The folder of this gateway's journal is missing. Sent again until the folder exists. */
   | { readonly type: 'gone' }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }
-  | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly facts: Readonly<Record<string, unknown>> };
+  | {
+      readonly type: 'log';
+      readonly level: 'info' | 'warn' | 'error';
+      readonly message: string;
+      readonly facts: Readonly<Record<string, unknown>>;
+    };

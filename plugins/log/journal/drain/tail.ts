@@ -44,7 +44,10 @@ export class Tail {
   #file: number | null = null;
   readonly #most: number;
   #open: Map<string, string>;
-  /** cost: all reads go into the same memory. V8 counts the bytes of buffers, and collected the whole heap for each new one of eight megabytes. */
+  /**
+   * cost: all reads go into the same memory. V8 counts the bytes of buffers,
+   * and collected the whole heap for each new one of eight megabytes.
+   */
   #room: Buffer = none;
   /** The part of that memory that was read last. */
   #buffer: Buffer = none;
@@ -77,7 +80,12 @@ export class Tail {
   /** Bytes that the store does not have yet. */
   get behindBytes(): number {
     // a deleted segment has no bytes any more, and the offset is a place in the current segment
-    return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + Math.max(0, sizeOf(pathOf(this.folder, segment)) - (segment === this.#segment ? this.#offset : 0)), 0);
+    return segmentsOf(this.folder)
+      .filter((segment) => segment >= this.#segment)
+      .reduce(
+        (sum, segment) => sum + Math.max(0, sizeOf(pathOf(this.folder, segment)) - (segment === this.#segment ? this.#offset : 0)),
+        0,
+      );
   }
 
   /**
@@ -127,7 +135,10 @@ export class Tail {
     else if (performance.now() - this.#cursorAt > cursorEveryMs) this.note();
   }
 
-  /** Writes the cursor, and goes on where the folder takes no new file. Without the cursor a process that starts after a crash reads records again that the store has; the store keeps its rows. */
+  /**
+   * Writes the cursor, and goes on where the folder takes no new file. Without the cursor a process
+   * that starts after a crash reads records again that the store has; the store keeps its rows.
+   */
   note(): void {
     try {
       this.#save();
@@ -219,7 +230,9 @@ export class Tail {
 
   /** Whether the writer has left this segment. Segments in between may have been deleted. */
   #hasAfter(segment: number): boolean {
-    return existsSync(pathOf(this.folder, segment + 1)) || (existsSync(this.folder) && segmentsOf(this.folder).some((one) => one > segment));
+    return (
+      existsSync(pathOf(this.folder, segment + 1)) || (existsSync(this.folder) && segmentsOf(this.folder).some((one) => one > segment))
+    );
   }
 
   #grown({ segment, offset }: { segment: number; offset: number }, known: number): boolean {

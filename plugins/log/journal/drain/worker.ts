@@ -50,13 +50,14 @@ let fault: StoreFault | null = 'refused';
 const phase = { isClosing: false };
 let wake = (): void => {};
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => {
-  const timer = setTimeout(resolve, ms);
-  wake = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-});
+const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
 
 async function open(): Promise<void> {
   // the gateway does not wait for a long migration: new records wait in the journal
@@ -94,7 +95,10 @@ function tellBuried(): void {
   toldBuried = drain.deadLettered;
 }
 
-/** Drains step by step until nothing is left; throws when the store fails. @param mayRest called after each step: whether the rest may wait */
+/**
+ * Drains step by step until nothing is left; throws when the store fails.
+ * @param mayRest called after each step: whether the rest may wait
+ */
 async function work(mayRest: () => boolean): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
@@ -162,7 +166,9 @@ async function freshen(): Promise<void> {
   await inTurn(once).catch(() => {});
 }
 
-/** Sums up periods that are over, while the journal is drained. If it fails, the log still works: the sums are then read from the records. */
+/**
+ * Sums up periods that are over, while the journal is drained. If it fails, the log still works: the sums are then read from the records.
+ */
 async function sumUp(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = lookAtEmptyEveryMs;
@@ -170,7 +176,12 @@ async function sumUp(): Promise<void> {
       if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
     } catch (error) {
       pauseMs = rollAgainMs;
-      tell({ type: 'log', level: 'warn', message: 'a period that is over could not be summed up; it is tried again later', facts: { reason: messageOf(error) } });
+      tell({
+        type: 'log',
+        level: 'warn',
+        message: 'a period that is over could not be summed up; it is tried again later',
+        facts: { reason: messageOf(error) },
+      });
     }
     await wait(pauseMs, null, { ref: false });
   }
@@ -201,7 +212,13 @@ const own: OwnCalls = {
     if (!takesRecords) throw new Unavailable();
   },
   async state(): Promise<WorkerState> {
-    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), lastDrainAt: drain.lastDrainAt, drained: drainedBefore + drain.drained };
+    return {
+      connected: fault === null,
+      error: fault,
+      depthBytes: drain.depthBytes(),
+      lastDrainAt: drain.lastDrainAt,
+      drained: drainedBefore + drain.drained,
+    };
   },
   flush: () => inTurn(nearly),
   endElsewhere: async (ids) => drain.endElsewhere(ids),

@@ -44,9 +44,22 @@ export interface AttemptRow {
 }
 
 /** The columns of `gateway_attempts` with their types in PostgreSQL. */
-export const attemptColumns: Readonly<Record<keyof AttemptRow, string>> = { id: 'uuid', number: 'integer', provider: 'text', model: 'text', target: 'text', code: 'text', failed: 'boolean', rescued: 'boolean', duration_ms: 'integer' };
+export const attemptColumns: Readonly<Record<keyof AttemptRow, string>> = {
+  id: 'uuid',
+  number: 'integer',
+  provider: 'text',
+  model: 'text',
+  target: 'text',
+  code: 'text',
+  failed: 'boolean',
+  rescued: 'boolean',
+  duration_ms: 'integer',
+};
 
-/** The columns of `gateway_attempts` by which attempts are queried, and the expressions for the same values in the row of a request whose only attempt has no row. */
+/**
+ * The columns of `gateway_attempts` by which attempts are queried, and the expressions
+ * for the same values in the row of a request whose only attempt has no row.
+ */
 export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: string, request: string]>> = {
   'attempt.provider': ['a.provider', 'r.provider'],
   'attempt.model': ['a.model', 'r.model'],
@@ -58,17 +71,31 @@ type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string |
 type More = Pick<LoggedRequest, 'attempts' | 'error'>;
 
 /** @param more JSON of the fields without a column. cost: it is parsed only where the attempts need rows of their own */
-export function attemptsOf({ id, outcome, target, used }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
-  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null, used: false }, attempts: [] };
+export function attemptsOf(
+  { id, outcome, target, used }: Told,
+  more: string,
+): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
+  if (typeof target === 'string') {
+    return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null, used: false }, attempts: [] };
+  }
   const { attempts: told, error } = JSON.parse(more) as Partial<More>;
-  const attempts = Array.isArray(told) ? told as LoggedRequest['attempts'] : [];
+  const attempts = Array.isArray(told) ? (told as LoggedRequest['attempts']) : [];
   const only = onlyTargetOf({ outcome, attempts });
   const rescued = isRescued({ outcome, attempts });
-  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longestText), rescued, error_code: text(error?.code, longestText), used: used ?? false };
+  const asked = {
+    attempts: attempts.length,
+    target: only === undefined ? null : text(only, longestText),
+    rescued,
+    error_code: text(error?.code, longestText),
+    used: used ?? false,
+  };
   return { asked, attempts: only === undefined ? attempts.map((attempt, at) => rowOf(attempt, { id, number: at + 1, rescued })) : [] };
 }
 
-function rowOf(attempt: LoggedRequest['attempts'][number], { id, number, rescued }: Pick<AttemptRow, 'id' | 'number' | 'rescued'>): AttemptRow {
+function rowOf(
+  attempt: LoggedRequest['attempts'][number],
+  { id, number, rescued }: Pick<AttemptRow, 'id' | 'number' | 'rescued'>,
+): AttemptRow {
   const failed = isFault(attempt);
   return {
     id,

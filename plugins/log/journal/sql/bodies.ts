@@ -31,17 +31,30 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   for (const [name, field] of sent) add(name, request[field]);
   const others = masked(rest);
   for (const name of Object.keys(others)) add(name, others[name]);
-  if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
+  if (reasoning.maxTokens !== null) {
+    add('reasoning', {
+      ...(reasoning.effort !== null && { effort: reasoning.effort }),
+      max_tokens: reasoning.maxTokens,
+      ...(rest['reasoning'] as object | undefined),
+    });
+  }
   add('native', native === undefined ? undefined : masked(native.fields));
   add('door', door);
   return body;
 }
 
 /** safety: fields for another server may hold a secret of the caller, which no provider gets either. */
-const masked = (fields: Fields): Fields => (Object.keys(fields).some(isClientSetting) ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isClientSetting(name) ? mask : value])) : fields);
+const masked = (fields: Fields): Fields =>
+  Object.keys(fields).some(isClientSetting)
+    ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isClientSetting(name) ? mask : value]))
+    : fields;
 
-const askBody = (model: string, { inputs, dimensions, format }: EmbeddingAsk): Record<string, unknown> =>
-  ({ model, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(format !== 'float' && { encoding_format: format }) });
+const askBody = (model: string, { inputs, dimensions, format }: EmbeddingAsk): Record<string, unknown> => ({
+  model,
+  input: inputs.length === 1 ? inputs[0] : inputs,
+  ...(dimensions !== null && { dimensions }),
+  ...(format !== 'float' && { encoding_format: format }),
+});
 
 export interface StoredChoice {
   readonly text: string;

@@ -5,20 +5,31 @@ export type Difference = readonly (string | readonly [from: number, length: numb
 
 /** Shorter copies take more room than the text itself. */
 const shortest = 32;
-/** cost: for a large text at most this many places are looked up, at larger distances. Copies that are shorter than the distance may be missed. */
+/**
+ * cost: for a large text at most this many places are looked up, at larger
+ * distances. Copies that are shorter than the distance may be missed.
+ */
 const mostPlaces = 4096;
 /** cost: a text without copies is not searched to its end. */
 const mostLooks = 200_000;
 
-/** cost: the gap between two copies, or after the last one, is searched for copies only if it is longer than this: each place is a look-up, and a store compresses the rest anyway. */
+/**
+ * cost: the gap between two copies, or after the last one, is searched for copies only if
+ * it is longer than this: each place is a look-up, and a store compresses the rest anyway.
+ */
 const fewLeft = 256;
 
-/** Returns a function that gives the difference of a text from this one. cost: most texts begin or end as this one does. The index of its pieces is built once for all texts, and takes longer than a short text. */
+/**
+ * Returns a function that gives the difference of a text from this one.
+ * cost: most texts begin or end as this one does. The index of its pieces is built once for all texts, and takes longer than a short text.
+ */
 export function differencesFrom(base: string): (text: string) => Difference {
   let places: ReadonlyMap<string, number> | null = null;
   return (text) => {
     const head = worthCopying(sameFrom(text, base, { at: 0, place: 0 }));
-    const tail = worthCopying(sameBefore(text, base, { at: text.length, place: base.length, most: Math.min(text.length, base.length) - head }));
+    const tail = worthCopying(
+      sameBefore(text, base, { at: text.length, place: base.length, most: Math.min(text.length, base.length) - head }),
+    );
     const own = text.slice(head, text.length - tail);
     const isShort = own.length <= fewLeft && head + tail > 0;
     const between = own === '' ? [] : isShort ? [own] : differenceOf(own, base, (places ??= placesOf(base)));
@@ -47,7 +58,8 @@ function differenceOf(text: string, base: string, places: ReadonlyMap<string, nu
   return pieces;
 }
 
-export const restored = (difference: Difference, base: string): string => difference.map((piece) => (typeof piece === 'string' ? piece : base.slice(piece[0], piece[0] + piece[1]))).join('');
+export const restored = (difference: Difference, base: string): string =>
+  difference.map((piece) => (typeof piece === 'string' ? piece : base.slice(piece[0], piece[0] + piece[1]))).join('');
 
 function placesOf(base: string): ReadonlyMap<string, number> {
   const places = new Map<string, number>();

@@ -24,5 +24,8 @@ export interface Queries {
 
 export function queriesOf(engine: Engine): Queries {
   const { idOf } = engine.grammar;
-  return { engine, rows: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)) };
+  return {
+    engine,
+    rows: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)),
+  };
 }

@@ -46,7 +46,10 @@ interface Column {
 }
 
 /** The columns of `gateway_requests` from which a record is read, with what each holds. */
-export const recordColumns: readonly Column[] = [...columnFields.map(({ column, kind }) => ({ column, kind })), { column: 'more', kind: 'text' }];
+export const recordColumns: readonly Column[] = [
+  ...columnFields.map(({ column, kind }) => ({ column, kind })),
+  { column: 'more', kind: 'text' },
+];
 /** All columns of `gateway_requests`. */
 export const requestColumns: readonly Column[] = [...recordColumns, { column: 'failed', kind: 'flag' }, ...askedColumns];
 
@@ -84,8 +87,16 @@ const rowOfParts = (columns: Columns, { more, sent = '', request, response }: Pa
   body: request === '' && response === '' ? null : bodyOf(columns, { sent, request: cleanJson(request), response: cleanJson(response) }),
 });
 
-const bodyOf = ({ id, reasoningContent }: Columns, { sent, request, response }: Readonly<Record<'sent' | 'request' | 'response', string>>): BodyRow =>
-  ({ id, request: request || null, response: response || null, reasoning: reasoningContent ?? null, upstream: sent === '' ? null : storedSent(sent, request) });
+const bodyOf = (
+  { id, reasoningContent }: Columns,
+  { sent, request, response }: Readonly<Record<'sent' | 'request' | 'response', string>>,
+): BodyRow => ({
+  id,
+  request: request || null,
+  response: response || null,
+  reasoning: reasoningContent ?? null,
+  upstream: sent === '' ? null : storedSent(sent, request),
+});
 
 function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
@@ -95,14 +106,48 @@ function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'>
   return { ...requestRow(record, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
 }
 
-const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
+const unknownUsage = {
+  promptTokens: null,
+  completionTokens: null,
+  reasoningTokens: null,
+  cachedTokens: null,
+  cacheWriteTokens: null,
+  totalTokens: null,
+};
 
 /** The record of a request whose process died: it may have cost money, but nobody knows how much. */
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
-  const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null };
+  const nothing = {
+    finishReason: null,
+    nativeFinishReason: null,
+    timeToFirstTokenMs: null,
+    tokensPerSecond: null,
+    cost: null,
+    costIsUpperBound: false,
+    providerCost: null,
+    usageDetails: null,
+    prices: null,
+  };
   const createdAt = new Date(started.createdAt).toISOString();
-  return { ...started, ...nothing, createdAt, door: doorOf(started.path), promptStart: null, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
+  return {
+    ...started,
+    ...nothing,
+    createdAt,
+    door: doorOf(started.path),
+    promptStart: null,
+    status: 0,
+    outcome: 'interrupted',
+    durationMs: 0,
+    usage: unknownUsage,
+    usageEstimated: false,
+    attempts: [],
+    ruledOut: [],
+    adjustments: [],
+    error,
+    timings: {},
+    fields: {},
+  };
 }
 
 /** The place of a value in a record, by its name in the API: `usage.totalTokens` is in an object of its own. */
@@ -131,7 +176,9 @@ const written: Readonly<Record<FieldKind, (value: unknown) => Cell>> = {
 };
 
 /** cost: paths are split once, not for each record. */
-const cellsOf = columnFields.filter(({ kind }) => kind !== 'json').map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, write: written[kind], otherwise: otherwise as Cell }));
+const cellsOf = columnFields
+  .filter(({ kind }) => kind !== 'json')
+  .map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, write: written[kind], otherwise: otherwise as Cell }));
 
 function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attempts'> {
   const cells: Record<string, Cell | Cells<Cell>> = {};
@@ -160,7 +207,11 @@ const entriesOf = (value: unknown): [string, unknown][] => (typeof value === 'ob
 
 /** cost: mostly all values are texts, and need no conversion. */
 const metadataOf = (metadata: unknown): Cells<string> =>
-  isFields(metadata) && areTexts(metadata) ? metadata : Object.fromEntries(entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
+  isFields(metadata) && areTexts(metadata)
+    ? metadata
+    : Object.fromEntries(
+        entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : (JSON.stringify(value) ?? '')]),
+      );
 
 function areTexts(values: Fields): values is Cells<string> {
   for (const name in values) if (typeof values[name] !== 'string') return false;
@@ -169,10 +220,12 @@ function areTexts(values: Fields): values is Cells<string> {
 
 /** A plugin may put anything on the record; what is neither text, number nor flag is left out. */
 function pluginFieldsOf(fields: unknown): Record<string, string | number | boolean> {
-  return Object.fromEntries(entriesOf(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
-    const kept = typeof value === 'boolean' ? value : (real(value) ?? text(value, longestField));
-    return kept === null ? [] : [[name, kept]];
-  }));
+  return Object.fromEntries(
+    entriesOf(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
+      const kept = typeof value === 'boolean' ? value : (real(value) ?? text(value, longestField));
+      return kept === null ? [] : [[name, kept]];
+    }),
+  );
 }
 
 /** The index holds no long text: a value is found by its first characters. */
@@ -181,10 +234,14 @@ export const tagText = (text: string): string => (text.length <= longestText ? t
 /** The name of a tag. No header has this character in its name, so a plugin's field is never taken for metadata. */
 export const tagName = ({ part, key }: Keyed): string => tagText(part === 'metadata' ? key : `\u0001${key}`);
 
-const tagsIn = (part: Keyed['part'], values: Cells<Cell>): [string, string][] => Object.entries(values).map(([key, value]) => [tagName({ part, key }), tagText(String(value))]);
+const tagsIn = (part: Keyed['part'], values: Cells<Cell>): [string, string][] =>
+  Object.entries(values).map(([key, value]) => [tagName({ part, key }), tagText(String(value))]);
 
 /** Names and values of all tags of a row. */
-export const tagsOf = ({ metadata, fields }: Pick<RequestRow, 'metadata' | 'fields'>): [name: string, value: string][] => [...tagsIn('metadata', metadata), ...tagsIn('fields', fields)];
+export const tagsOf = ({ metadata, fields }: Pick<RequestRow, 'metadata' | 'fields'>): [name: string, value: string][] => [
+  ...tagsIn('metadata', metadata),
+  ...tagsIn('fields', fields),
+];
 
 function bodyRow({ id, request, response, reasoningContent }: Finished): BodyRow | null {
   if (request === undefined && response === undefined) return null;
@@ -230,7 +287,10 @@ export function readRecord(row: StoredRow): LoggedRequest {
   }
   const found = record as unknown as LoggedRequest;
   // attempts that are older than the field do not say when they began
-  return { ...found, attempts: found.attempts.map((attempt) => ({ ...attempt, startedMs: (attempt.startedMs as number | null | undefined) ?? null })) };
+  return {
+    ...found,
+    attempts: found.attempts.map((attempt) => ({ ...attempt, startedMs: (attempt.startedMs as number | null | undefined) ?? null })),
+  };
 }
 
 /** A row joined with its bodies. */

@@ -43,7 +43,8 @@ export function storedSent(text: string, request: string): string {
 }
 
 /** The reverse of `storedSent`. */
-export const upstreamOf = (stored: string, request: string): UpstreamRequest[] => (JSON.parse(stored) as Stored[]).map((one) => ({ ...one, body: valueOf(restored(one.body, request)) }));
+export const upstreamOf = (stored: string, request: string): UpstreamRequest[] =>
+  (JSON.parse(stored) as Stored[]).map((one) => ({ ...one, body: valueOf(restored(one.body, request)) }));
 
 function valueOf(body: string): unknown {
   try {

@@ -1,4 +1,7 @@
-/** Queries as SQL. It is the same for both stores, except for the few differences in a `Grammar`. Values are bound, never written into the text. */
+/**
+ * Queries as SQL. It is the same for both stores, except for the few
+ * differences in a `Grammar`. Values are bound, never written into the text.
+ */
 import { filteredField, keyedOf } from '../../../../core/log/fields.ts';
 import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
@@ -71,10 +74,13 @@ const comparisons = new Set(['>', '<', '>=', '<=']);
 /** Conditions whose index is not in the order of the list. Such an index pays only if few rows meet the condition. */
 export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || isSomeTags(condition);
 
-const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && isBinned(filteredField(field)?.asked ?? null);
+const isIndexedBound = ({ field, operator }: Condition): boolean =>
+  comparisons.has(operator) && isBinned(filteredField(field)?.asked ?? null);
 const isTag = ({ field, operator }: Condition): boolean => keyedOf(field) !== null && !comparisons.has(operator);
-const isSomeTags = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length > 1 && !condition.values.includes('');
-const isOneTag = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
+const isSomeTags = (condition: Condition): boolean =>
+  isTag(condition) && condition.operator === 'in' && condition.values.length > 1 && !condition.values.includes('');
+const isOneTag = (condition: Condition): boolean =>
+  isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
 
 /** With a blank before it; empty if there is no condition. */
 export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
@@ -90,19 +96,32 @@ interface SelectionOptions {
   readonly isLed?: boolean;
 }
 
-export function selectionOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false, isLed = false }: SelectionOptions): Selection {
+export function selectionOf(
+  { from, to, conditions, text }: LogQuery,
+  { params, grammar, rare = new Map(), withText = false, isLed = false }: SelectionOptions,
+): Selection {
   // cost: the index of a tag holds its requests in the order of the list, so it serves any number of them
   const leading = isLed ? undefined : conditions.find((condition) => isOneTag(condition));
   const key = leading === undefined ? 'r.id' : 't.id';
   const where: string[] = [];
-  if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
+  if (leading !== undefined) {
+    where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
+  }
   where.push(...rangeSql(key, { from, to }, params));
   const ofAttempt = conditions.filter(isOfOneAttempt);
   const writing = { params, grammar, rare, range: { from, to } };
-  for (const condition of conditions) if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
+  for (const condition of conditions) {
+    if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
+  }
   if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, writing)})`);
-  if (withText && text !== null) where.push(`exists (select 1 from gateway_bodies b where b.id = r.id and ${textSql(text, { params, grammar })})`);
-  return { from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r', where: leading === undefined ? where : [...where, 'r.id = t.id'], key };
+  if (withText && text !== null) {
+    where.push(`exists (select 1 from gateway_bodies b where b.id = r.id and ${textSql(text, { params, grammar })})`);
+  }
+  return {
+    from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r',
+    where: leading === undefined ? where : [...where, 'r.id = t.id'],
+    key,
+  };
 }
 
 const tagNameOf = ({ field }: Condition): string => tagName(keyedOf(field) as Keyed);
@@ -110,7 +129,10 @@ const tagNameOf = ({ field }: Condition): string => tagName(keyedOf(field) as Ke
 type Range = Pick<LogQuery, 'from' | 'to'>;
 
 /** @param id the column with the id of a request */
-export const rangeSql = (id: string, { from, to }: Range, params: Params): string[] => [...(from === null ? [] : [`${id} >= ${params.id(firstIdAt(from))}`]), ...(to === null ? [] : [`${id} < ${params.id(firstIdAt(to))}`])];
+export const rangeSql = (id: string, { from, to }: Range, params: Params): string[] => [
+  ...(from === null ? [] : [`${id} >= ${params.id(firstIdAt(from))}`]),
+  ...(to === null ? [] : [`${id} < ${params.id(firstIdAt(to))}`]),
+];
 
 interface Writing {
   readonly params: Params;
@@ -146,24 +168,33 @@ function eitherSql(condition: Condition, writing: Writing): string {
 }
 
 function idSql(values: readonly string[], params: Params): string {
-  return values.map((value) => {
-    if (!isIdPrefix(value)) throw new BadQuery(`"${value.slice(0, 64)}" is no id of a request, nor its first 8 characters or more.`);
-    const [first, last] = ['0', 'f'].map((filler) => params.id(idOfHex(hexOf(value).padEnd(32, filler))));
-    return `r.id between ${first} and ${last}`;
-  }).join(' or ');
+  return values
+    .map((value) => {
+      if (!isIdPrefix(value)) throw new BadQuery(`"${value.slice(0, 64)}" is no id of a request, nor its first 8 characters or more.`);
+      const [first, last] = ['0', 'f'].map((filler) => params.id(idOfHex(hexOf(value).padEnd(32, filler))));
+      return `r.id between ${first} and ${last}`;
+    })
+    .join(' or ');
 }
 
 /** Requests with one attempt that meets all of these conditions; an empty value: requests without an attempt. */
 function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick<Writing, 'params' | 'range'>): string {
-  const asked = conditions.map(({ field, values }) => ({ of: fieldOf(field).attempt as AttemptDimension, named: values.filter((value) => value !== ''), isNone: values.includes('') }));
-  const meets = (side: 0 | 1): string => asked.map(({ of, named }) => `${attemptSql[of][side]} in (${named.map((value) => params.add(value)).join(', ')})`).join(' and ');
+  const asked = conditions.map(({ field, values }) => ({
+    of: fieldOf(field).attempt as AttemptDimension,
+    named: values.filter((value) => value !== ''),
+    isNone: values.includes(''),
+  }));
+  const meets = (side: 0 | 1): string =>
+    asked.map(({ of, named }) => `${attemptSql[of][side]} in (${named.map((value) => params.add(value)).join(', ')})`).join(' and ');
   const isNamed = asked.every(({ named }) => named.length > 0);
   // cost: a request whose only attempt has no row was answered; a query for other outcomes need not look at it
   const mayStand = asked.every(({ of, named }) => of !== 'attempt.code' || named.includes('answered'));
   const parts = [
     ...(isNamed && mayStand ? [`(r.target is not null and ${meets(1)})`] : []),
     // cost: a store makes this list once for each query, so it holds no attempts of other times
-    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${[meets(0), ...rangeSql('a.id', range, params)].join(' and ')})`] : []),
+    ...(isNamed
+      ? [`r.id in (select a.id from gateway_attempts a where ${[meets(0), ...rangeSql('a.id', range, params)].join(' and ')})`]
+      : []),
     ...(asked.every(({ isNone }) => isNone) ? ['r.attempts = 0'] : []),
   ];
   return parts.join(' or ') || 'false';
@@ -171,7 +202,9 @@ function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick
 
 function globSql(column: string, values: readonly string[], { params, grammar }: Writing): string {
   const plain = values.filter((value) => !isGlob(value)).flatMap((value) => [value, value.toLowerCase()]);
-  const globs = values.filter(isGlob).map((value) => `${column} ${grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
+  const globs = values
+    .filter(isGlob)
+    .map((value) => `${column} ${grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
   return [...(plain.length === 0 ? [] : [valuesSql(column, plain, params)]), ...globs].join(' or ');
 }
 
@@ -189,23 +222,34 @@ function valuesSql(column: string, values: readonly string[], params: Params): s
 
 function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing): string {
   // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
-  if (isSomeTags(condition)) return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
+  if (isSomeTags(condition)) {
+    return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
+  }
   const named = condition.values.filter((value) => value !== '');
-  const parts = named.length === 0 ? [] : [`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`];
+  const parts =
+    named.length === 0
+      ? []
+      : [
+          `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`,
+        ];
   // cost: a look-up by name alone would read the index of tags from the first value of the name to the last, for each row
   return [...parts, ...(named.length < condition.values.length ? [`${grammar.keyedText(keyed, params.bind)} is null`] : [])].join(' or ');
 }
 
 /** The words of the filter, written into the SQL as integers and booleans; a caller's own text is never part of the SQL. */
 function statusSql(values: readonly string[], params: Params): string {
-  return values.map((value) => {
-    if (value === 'ok') return 'not r.failed';
-    if (value === 'error') return 'r.failed';
-    const hundred = /^([1-5])xx$/i.exec(value)?.[1];
-    if (hundred !== undefined) return `r.status between ${hundred}00 and ${hundred}99`;
-    if (!/^\d{1,3}$/.test(value)) throw new BadQuery(`"${value.slice(0, 32)}" is no status. There are ok, error, 4xx, and numbers such as 429.`);
-    return `r.status = cast(${params.add(value)} as integer)`;
-  }).join(' or ');
+  return values
+    .map((value) => {
+      if (value === 'ok') return 'not r.failed';
+      if (value === 'error') return 'r.failed';
+      const hundred = /^([1-5])xx$/i.exec(value)?.[1];
+      if (hundred !== undefined) return `r.status between ${hundred}00 and ${hundred}99`;
+      if (!/^\d{1,3}$/.test(value)) {
+        throw new BadQuery(`"${value.slice(0, 32)}" is no status. There are ok, error, 4xx, and numbers such as 429.`);
+      }
+      return `r.status = cast(${params.add(value)} as integer)`;
+    })
+    .join(' or ');
 }
 
 /** cost: an index holds the few requests with several attempts. */
@@ -216,28 +260,39 @@ function countSql(column: string, { field, values }: Condition, params: Params):
 }
 
 function flagSql(flag: string, { field, values }: Condition): string {
-  return values.map((value) => {
-    if (value !== 'true' && value !== 'false') throw new BadQuery(`"${field}" is true or false.`);
-    return `${flag} = ${value}`;
-  }).join(' or ');
+  return values
+    .map((value) => {
+      if (value !== 'true' && value !== 'false') throw new BadQuery(`"${field}" is true or false.`);
+      return `${flag} = ${value}`;
+    })
+    .join(' or ');
 }
 
 function boundSql(condition: Condition, { params, grammar }: Writing): string {
   const { field, operator } = condition;
   const keyed = keyedOf(field);
-  if (keyed?.part === 'fields') return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
+  if (keyed?.part === 'fields') {
+    return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
+  }
   const known = filteredField(field);
-  if (known?.filter.kind !== 'bound' && known?.filter.kind !== 'count') throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
+  if (known?.filter.kind !== 'bound' && known?.filter.kind !== 'count') {
+    throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
+  }
   const bound = boundOf(condition);
   // cost: an index holds the few requests with several attempts
-  const several = known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1)) ? 'r.attempts > 1 and ' : '';
+  const several =
+    known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1))
+      ? 'r.attempts > 1 and '
+      : '';
   return `${several}r.${known.asked} ${operator} cast(${params.add(bound)} as bigint)`;
 }
 
 /** The first ids of a probed condition. The `order by` makes the database use the index of the bins, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
-  if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
+  if (isSomeTags(condition)) {
+    return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
+  }
   const column = fieldOf(field).asked as Binned;
   const bound = boundOf(condition);
   const isAbove = operator.startsWith('>');
@@ -246,7 +301,10 @@ export function probeSql(condition: Condition, params: Params, most: number): st
 }
 
 function boundOf(condition: Condition): string {
-  const { field, values: [value = ''] } = condition;
+  const {
+    field,
+    values: [value = ''],
+  } = condition;
   const isDollars = filteredField(field)?.kind === 'dollars';
   const bound = isDollars ? parseDollars(value) : /^\d{1,15}(?:\.\d+)?$/.test(value) ? BigInt(Math.round(Number(value))) : undefined;
   if (bound === undefined || bound > 2n ** 62n) throw notANumber(condition);
@@ -254,21 +312,29 @@ function boundOf(condition: Condition): string {
 }
 
 function numberOf(condition: Condition): string {
-  const { values: [value = ''] } = condition;
+  const {
+    values: [value = ''],
+  } = condition;
   if (value.trim() === '' || !Number.isFinite(Number(value))) throw notANumber(condition);
   return String(Number(value));
 }
 
-const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery => new BadQuery(`"${value.slice(0, 32)}" is no number to compare "${field}" with.`);
+const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery =>
+  new BadQuery(`"${value.slice(0, 32)}" is no number to compare "${field}" with.`);
 
 /** Bodies are stored as JSON, so the text is searched for as JSON writes it. */
 export function textSql(text: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
-  const written = JSON.stringify(text.toWellFormed()).slice(1, -1).replaceAll(/[\\%_]/g, '\\$&');
+  const written = JSON.stringify(text.toWellFormed())
+    .slice(1, -1)
+    .replaceAll(/[\\%_]/g, '\\$&');
   const pattern = params.add(`%${written}%`);
   return `(${bodyColumns.map((column) => `${grammar.searched(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
 }
 
-/** Whether a request counts as an error. Sums are kept by it, because the outcome alone does not say it of a caller that left; the API has no such dimension. */
+/**
+ * Whether a request counts as an error. Sums are kept by it, because the outcome
+ * alone does not say it of a caller that left; the API has no such dimension.
+ */
 export const failed = 'failed';
 
 const flagText = (column: string): string => `case when r.${column} then 'true' else 'false' end`;

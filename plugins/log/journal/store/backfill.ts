@@ -1,4 +1,7 @@
-/** Fills in values that rows of an earlier version lack: the attempts, which are only in the JSON of their other fields. It runs in the background, newest first. */
+/**
+ * Fills in values that rows of an earlier version lack: the attempts, which are
+ * only in the JSON of their other fields. It runs in the background, newest first.
+ */
 import { attemptsOf } from '../sql/attempts.ts';
 import type { Asked, AttemptRow } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
@@ -16,7 +19,10 @@ export interface Filled {
 
 /** The next rows with the values that they lack; an empty list: all rows are complete. */
 export async function unfilled({ engine: { grammar }, rows: found }: Queries): Promise<readonly Filled[]> {
-  const rows = await found(`select id, outcome, more from gateway_requests where attempts is null order by id desc limit ${rowsAtOnce}`, new Params(grammar));
+  const rows = await found(
+    `select id, outcome, more from gateway_requests where attempts is null order by id desc limit ${rowsAtOnce}`,
+    new Params(grammar),
+  );
   return rows.map((row) => {
     const id = row['id'] as string;
     return { id, ...attemptsOf({ id, outcome: row['outcome'] as LoggedRequest['outcome'] }, row['more'] as string) };

@@ -1,6 +1,7 @@
 /**
  * Bodies in SQLite: those of many requests are compressed as one block.
- * cost: for bodies of 1.6 kB a block costs the thread of the store 10 µs a request (JSON and zstd), and takes less than half of the disk. Each body compressed by itself costs 30 µs and takes more.
+ * cost: for bodies of 1.6 kB a block costs the thread of the store 10 µs a request (JSON and zstd),
+ * and takes less than half of the disk. Each body compressed by itself costs 30 µs and takes more.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
@@ -16,7 +17,8 @@ type Texts = readonly [request: string | null, response: string | null, reasonin
 const places: Readonly<Record<BodyColumn | 'upstream', number>> = { request: 0, response: 1, reasoning: 2, upstream: 3 };
 
 /** The SQL that gives the text of a body: from its block or, where an earlier version wrote the row, from its column. */
-export const bodySql = (column: BodyColumn | 'upstream'): string => `(case when b.block is null then ${column === 'upstream' ? 'null' : `b.${column}`} else gateway_body(b.block, b.place, ${places[column]}) end)`;
+export const bodySql = (column: BodyColumn | 'upstream'): string =>
+  `(case when b.block is null then ${column === 'upstream' ? 'null' : `b.${column}`} else gateway_body(b.block, b.place, ${places[column]}) end)`;
 
 /** Defines `gateway_body(block, place, column)`. */
 export function defineBody(database: DatabaseSync): void {
@@ -32,7 +34,8 @@ export function defineBody(database: DatabaseSync): void {
   });
 }
 
-const unpacked = (data: unknown): readonly Texts[] => (data === undefined ? [] : (JSON.parse(zstdDecompressSync(data as Uint8Array).toString()) as Texts[]));
+const unpacked = (data: unknown): readonly Texts[] =>
+  data === undefined ? [] : (JSON.parse(zstdDecompressSync(data as Uint8Array).toString()) as Texts[]);
 
 export interface BlockStatements {
   readonly body: StatementSync;
@@ -52,7 +55,9 @@ export interface StoredBody {
 
 export function insertBodies({ body, block }: BlockStatements, bodies: readonly StoredBody[]): void {
   for (const rows of blocksOf(bodies)) {
-    const texts = rows.map(({ body: { request, response, reasoning, upstream } }): Texts => (upstream === null ? [request, response, reasoning] : [request, response, reasoning, upstream]));
+    const texts = rows.map(({ body: { request, response, reasoning, upstream } }): Texts =>
+      upstream === null ? [request, response, reasoning] : [request, response, reasoning, upstream],
+    );
     const last = rows.reduce((most, row) => (row.body.id > most.body.id ? row : most));
     const { lastInsertRowid } = block.run(last.id, zstdCompressSync(JSON.stringify(texts), options));
     for (const [place, { id }] of rows.entries()) body.run(id, lastInsertRowid, place);
@@ -73,7 +78,8 @@ function blocksOf(bodies: readonly StoredBody[]): StoredBody[][] {
   return blocks;
 }
 
-const lengthOf = ({ request, response, reasoning, upstream }: BodyRow): number => (request?.length ?? 0) + (response?.length ?? 0) + (reasoning?.length ?? 0) + (upstream?.length ?? 0);
+const lengthOf = ({ request, response, reasoning, upstream }: BodyRow): number =>
+  (request?.length ?? 0) + (response?.length ?? 0) + (reasoning?.length ?? 0) + (upstream?.length ?? 0);
 
 /** Deletes the bodies of one request: its row, and its texts in the block, which other requests share. False: it had none. */
 export function forgetBody(database: DatabaseSync, id: Uint8Array): boolean {

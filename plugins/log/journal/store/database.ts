@@ -1,4 +1,7 @@
-/** The store for `gateway db` and `gateway doctor`: reads which migrations it has without changing it, applies the others, and says why the store takes no records. */
+/**
+ * The store for `gateway db` and `gateway doctor`: reads which migrations it has
+ * without changing it, applies the others, and says why the store takes no records.
+ */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Client } from 'pg';
@@ -95,11 +98,28 @@ interface Standing {
 
 async function hindranceOn(client: Client): Promise<{ text: string; fix: string } | null> {
   const { name, isReadOnly, encoding, schema, mayCreate, foreign } = (await client.query<Standing>(standing)).rows[0] as Standing;
-  if (isReadOnly) return { text: 'takes no records, because it is read-only', fix: 'let url of log/journal lead to the primary; where it does, see default_transaction_read_only' };
+  if (isReadOnly) {
+    return {
+      text: 'takes no records, because it is read-only',
+      fix: 'let url of log/journal lead to the primary; where it does, see default_transaction_read_only',
+    };
+  }
   if (schema === null) return { text: `has no schema for tables: none of the search_path of ${name} is there`, fix: 'create one of them' };
-  if (!mayCreate) return { text: `takes no records of a new week, because ${name} may not create tables in the schema ${schema}`, fix: `grant create on schema ${schema} to ${name}` };
-  if (foreign !== null) return { text: `takes no records of a new week, because ${name} does not own ${foreign}`, fix: `alter table … owner to ${name}` };
+  if (!mayCreate) {
+    return {
+      text: `takes no records of a new week, because ${name} may not create tables in the schema ${schema}`,
+      fix: `grant create on schema ${schema} to ${name}`,
+    };
+  }
+  if (foreign !== null) {
+    return { text: `takes no records of a new week, because ${name} does not own ${foreign}`, fix: `alter table … owner to ${name}` };
+  }
   // SQL_ASCII stores every byte as it is, so UTF-8 text stays whole
-  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII') return { text: `is in ${encoding}, so records with other characters become dead letters`, fix: 'let url of log/journal lead to a database with the encoding UTF8' };
+  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII') {
+    return {
+      text: `is in ${encoding}, so records with other characters become dead letters`,
+      fix: 'let url of log/journal lead to a database with the encoding UTF8',
+    };
+  }
   return null;
 }

@@ -1,17 +1,25 @@
-/** The tables of callers' keys, in either database. A key is one row, and stays as a row without data when it is deleted, so that others learn of it. */
+/**
+ * The tables of callers' keys, in either database. A key is one row, and
+ * stays as a row without data when it is deleted, so that others learn of it.
+ */
 import type { KeptChanges, KeptKey, KeyChange, KeyEventQuery, KeyTable, NumberedKeyEvent } from '../../../../core/log/keys.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { timeOfId } from '../../../../core/log/record-id.ts';
 
 type All = (sql: string, params: readonly unknown[]) => Promise<readonly StoredRow[]>;
 
-/** Statements of which each may need the rows of the one before. This is a generator, because SQLite must run them without an await: other work of its thread would get into the transaction. */
+/**
+ * Statements of which each may need the rows of the one before. This is a generator, because
+ * SQLite must run them without an await: other work of its thread would get into the transaction.
+ */
 export type Steps<T> = Generator<readonly [sql: string, params: readonly unknown[]], T, readonly StoredRow[]>;
 
 /** A database, as the tables of keys need it. */
 interface KeyDatabase {
   readonly all: All;
-  /** Runs all statements in one transaction, while nobody else changes a key: readers see versions in the order in which they were given. */
+  /**
+   * Runs all statements in one transaction, while nobody else changes a key: readers see versions in the order in which they were given.
+   */
   change<T>(steps: Steps<T>): Promise<T>;
   placeholder(number: number): string;
   idOf(value: unknown): string;
@@ -45,15 +53,33 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
       if (newest === since) return { version: since, keys: [], isWhole: false };
       // the database was replaced by another one since it was read
       const from = newest < since ? 0 : since;
-      const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({ name: String(name), version: Number(version), data: data as string | null }));
+      const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({
+        name: String(name),
+        version: Number(version),
+        data: data as string | null,
+      }));
       return { version: Math.max(newest, keys.at(-1)?.version ?? 0), keys, isWhole: from === 0 };
     },
     write: (written: KeyChange) => change(write(written)),
     async events({ name, before, limit }: KeyEventQuery): Promise<readonly NumberedKeyEvent[]> {
       const params = [limit, ...[before, name].filter((value) => value !== null)];
-      const conditions = [...(before === null ? [] : [`id < ${placeholder(2)}`]), ...(name === null ? [] : [`name = ${placeholder(params.length)}`])];
-      const rows = await all(`select id, at, name, action, actor, address, details from gateway_key_events ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${first}`, params);
-      return rows.map(({ id, at, name: of, action, actor, address, details }) => ({ id: Number(id), at: Number(at), name: String(of), action: String(action), by: String(actor), address: address as string | null, details: String(details) }));
+      const conditions = [
+        ...(before === null ? [] : [`id < ${placeholder(2)}`]),
+        ...(name === null ? [] : [`name = ${placeholder(params.length)}`]),
+      ];
+      const rows = await all(
+        `select id, at, name, action, actor, address, details from gateway_key_events ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${first}`,
+        params,
+      );
+      return rows.map(({ id, at, name: of, action, actor, address, details }) => ({
+        id: Number(id),
+        at: Number(at),
+        name: String(of),
+        action: String(action),
+        by: String(actor),
+        address: address as string | null,
+        details: String(details),
+      }));
     },
     async lastUsed(names) {
       const rows = names.length === 0 ? [] : await all(sql.used, [JSON.stringify(names)]);

@@ -11,7 +11,9 @@ import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../s
 import type { Selection } from '../sql/where.ts';
 
 /** Dollars as text, because a database's driver gives large integers as floats. */
-export const rowColumns = recordColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
+export const rowColumns = recordColumns
+  .map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`))
+  .join(', ');
 
 const largestPage = 1000;
 /** The most rows for which a bound's index pays. */
@@ -47,22 +49,36 @@ async function plainPage(queries: Queries, query: LogQuery, options: ListOptions
   const params = new Params(grammar);
   const selection = selectionOf(query, { params, grammar, rare });
   const size = sizeOf(options);
-  const rows = await queries.rows(`select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`, params);
+  const rows = await queries.rows(
+    `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`,
+    params,
+  );
   return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
 }
 
-/** cost: an index on a number helps if few rows match; if many match, sorting them costs more than it saves. So up to a limit the ids are fetched first. */
+/**
+ * cost: an index on a number helps if few rows match; if many match, sorting
+ * them costs more than it saves. So up to a limit the ids are fetched first.
+ */
 async function rareConditions({ engine, rows: found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
   const rare = new Map<Condition, readonly string[]>();
   for (const condition of conditions.filter(isProbed)) {
     const params = new Params(engine.grammar);
     const rows = await found(probeSql(condition, params, rareRows), params);
-    if (rows.length < rareRows) rare.set(condition, rows.map(({ id }) => id as string));
+    if (rows.length < rareRows) {
+      rare.set(
+        condition,
+        rows.map(({ id }) => id as string),
+      );
+    }
   }
   return rare;
 }
 
-/** A search in bodies. There is no index of words, so a page searches a fixed number of bodies, and its cursor says where the next page begins. */
+/**
+ * A search in bodies. There is no index of words, so a page searches a
+ * fixed number of bodies, and its cursor says where the next page begins.
+ */
 async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
   const size = sizeOf(options);
   const window = (params: Params): string => {
@@ -71,7 +87,10 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   };
   const params = new Params(grammar);
   const within = window(params);
-  const rows = await found(`select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
+  const rows = await found(
+    `select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`,
+    params,
+  );
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
   const again = new Params(grammar);
   const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
@@ -101,7 +120,8 @@ function placeOf(cursor: string | null | undefined): Place | null {
 }
 
 /**
- * The largest first, or the smallest, and among equal ones the newest. Reads bin by bin, in the order of the index; the rows without a number come last.
+ * The largest first, or the smallest, and among equal ones the newest. Reads
+ * bin by bin, in the order of the index; the rows without a number come last.
  * cost: the first bins hold few rows, so a page does not sort all records.
  */
 async function sortedPage(queries: Queries, query: LogQuery, options: ListOptions & { readonly sort: Sort }): Promise<Page> {
@@ -113,7 +133,9 @@ async function sortedPage(queries: Queries, query: LogQuery, options: ListOption
   const bins = order === 'desc' ? binsOf(column) : binsOf(column).toReversed();
   const first = after === null ? 0 : after.value === null ? bins.length : bins.indexOf(binOf(column, BigInt(after.value)));
   for (const bin of [...bins.slice(first), null]) {
-    if (places.length <= size) places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
+    if (places.length <= size) {
+      places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
+    }
   }
   const shown = places.slice(0, size);
   const last = shown.at(-1);
@@ -130,12 +152,26 @@ interface Part {
 }
 
 /** cost: the index holds every column of this query, so it reads no row where there is no other filter. */
-async function placesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { column, order, bin, after, limit }: Part): Promise<Place[]> {
+async function placesIn(
+  { engine: { grammar }, rows: found }: Queries,
+  query: LogQuery,
+  { column, order, bin, after, limit }: Part,
+): Promise<Place[]> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf(query, { params, grammar });
   const own = bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`];
-  const isBehind = after === null || (bin === null && after.value !== null) ? [] : [bin === null ? `${key} < ${params.id(after.id)}` : behindSql(`r.${column}`, { key, isBelow: order === 'desc', value: params.add(after.value), id: params.id(after.id) })];
-  const rows = await found(`select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`, params);
+  const isBehind =
+    after === null || (bin === null && after.value !== null)
+      ? []
+      : [
+          bin === null
+            ? `${key} < ${params.id(after.id)}`
+            : behindSql(`r.${column}`, { key, isBelow: order === 'desc', value: params.add(after.value), id: params.id(after.id) }),
+        ];
+  const rows = await found(
+    `select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`,
+    params,
+  );
   return rows.map(({ id, value }) => ({ id: id as string, value: value as string | null }));
 }
 
@@ -144,13 +180,17 @@ interface Behind extends Readonly<Record<keyof Place, string>> {
   readonly isBelow: boolean;
 }
 
-const behindSql = (column: string, { key, isBelow, value, id }: Behind): string => `(${column} ${isBelow ? '<' : '>'} cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
+const behindSql = (column: string, { key, isBelow, value, id }: Behind): string =>
+  `(${column} ${isBelow ? '<' : '>'} cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
 
 /** The rows with these ids, in this order. */
 async function rowsOf({ engine: { grammar }, rows: found }: Queries, places: readonly Place[]): Promise<StoredRow[]> {
   if (places.length === 0) return [];
   const params = new Params(grammar);
-  const rows = await found(`select ${rowColumns} from gateway_requests r where r.id in (${places.map(({ id }) => params.id(id)).join(', ')})`, params);
+  const rows = await found(
+    `select ${rowColumns} from gateway_requests r where r.id in (${places.map(({ id }) => params.id(id)).join(', ')})`,
+    params,
+  );
   const byId = new Map(rows.map((row) => [row['id'] as string, row]));
   return places.map(({ id }) => byId.get(id)).filter((row) => row !== undefined);
 }

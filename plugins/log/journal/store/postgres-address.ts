@@ -5,7 +5,8 @@ const schemes = /^(?:postgres(?:ql)?|socket):/i;
 
 /**
  * Whether the driver can read it: a URL, or the folder of a socket. In a password `/ # ? %` are percent-encoded.
- * wire: as pg-connection-string 2 takes it, where a URL may have a user and no host, and a space, or a `%` that begins no code, means itself.
+ * wire: as pg-connection-string 2 takes it, where a URL may have a user
+ * and no host, and a space, or a `%` that begins no code, means itself.
  */
 export function isAddress(url: string): boolean {
   if (url.startsWith('/')) return true;
@@ -21,17 +22,27 @@ export function isAddress(url: string): boolean {
   }
 }
 
-/** wire: the tools of PostgreSQL try one host after the other (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS), pg looks up the whole list as one name. */
+/**
+ * wire: the tools of PostgreSQL try one host after the other
+ * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS), pg looks up the whole list as one name.
+ */
 function namesSeveralHosts(url: string): boolean {
   const [, authority = '', rest = ''] = /^\w+:\/\/([^/?]*)(.*)/.exec(url) ?? [];
   return (authority.split('@').at(-1) ?? '').includes(',') || /[?&]host=[^&]*(?:,|%2c)/i.test(rest);
 }
 
-/** What is wrong with the address, and what to write; null: the driver can read the address. The text quotes no part of the address, which may hold a password. */
+/**
+ * What is wrong with the address, and what to write; null: the driver can read
+ * the address. The text quotes no part of the address, which may hold a password.
+ */
 export function faultOfAddress(url: string | null): string | null {
   if (url === null) return '`store: postgres` needs `url`, for example url: ${DATABASE_URL}';
-  if (namesSeveralHosts(url)) return '`url` names several hosts, and a connection is made to one: write a name, or the address of a proxy, that leads to the primary';
-  if (!isAddress(url)) return '`url` is no address of PostgreSQL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with % codes for / # ? % in the password, such as %2F for /';
+  if (namesSeveralHosts(url)) {
+    return '`url` names several hosts, and a connection is made to one: write a name, or the address of a proxy, that leads to the primary';
+  }
+  if (!isAddress(url)) {
+    return '`url` is no address of PostgreSQL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with % codes for / # ? % in the password, such as %2F for /';
+  }
   return null;
 }
 
@@ -61,5 +72,9 @@ export const connectionOf = (url: string): ClientConfig => ({
 /** Removes the limits that the server would enforce; 0 is not sent. `query_timeout` is the gateway's own limit and stays. */
 export const unlimited = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 } satisfies Partial<ClientConfig>;
 
-/** Whether a pooler before the server refused those limits. wire: PgBouncer, by its ignore_startup_parameters, whose default is none: https://www.pgbouncer.org/config.html */
-export const refusesLimits = (error: unknown): boolean => /unsupported startup parameter/.test(String((error as { message?: unknown }).message));
+/**
+ * Whether a pooler before the server refused those limits.
+ * wire: PgBouncer, by its ignore_startup_parameters, whose default is none: https://www.pgbouncer.org/config.html
+ */
+export const refusesLimits = (error: unknown): boolean =>
+  /unsupported startup parameter/.test(String((error as { message?: unknown }).message));

@@ -41,7 +41,9 @@ const grammar: Grammar = {
   keys: (part) => `${part === 'metadata' ? 'jsonb' : 'json'}_object_keys(r.${part}) j(key)`,
 };
 
-/** cost: a round trip to the server takes the same time for one row and for a thousand; with 250 rows a backlog is drained a tenth slower. */
+/**
+ * cost: a round trip to the server takes the same time for one row and for a thousand; with 250 rows a backlog is drained a tenth slower.
+ */
 const batch = 1000;
 
 /** Keys of the advisory locks: two numbers that no other program is likely to use. */
@@ -50,22 +52,40 @@ const partitionLock = '727472102';
 const keyLock = '727472103';
 
 /** Types of the columns, by what they hold. A column of the type `jsonb` takes `json` too. */
-const columnTypes: Readonly<Record<FieldKind, string>> = { id: 'uuid', time: 'bigint', text: 'text', flag: 'boolean', status: 'integer', number: 'integer', rate: 'real', milliseconds: 'integer', dollars: 'bigint', json: 'json' };
+const columnTypes: Readonly<Record<FieldKind, string>> = {
+  id: 'uuid',
+  time: 'bigint',
+  text: 'text',
+  flag: 'boolean',
+  status: 'integer',
+  number: 'integer',
+  rate: 'real',
+  milliseconds: 'integer',
+  dollars: 'bigint',
+  json: 'json',
+};
 const columnNames = requestColumns.map(({ column }) => column).join(', ');
 
 /** cost: one parameter, so the statement is the same text for any number of rows; a list of values would be parsed anew for each number. */
 const insertRequests = `
   insert into gateway_requests (${columnNames}) select ${columnNames} from json_to_recordset($1::json)
   as x(${requestColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) on conflict do nothing`;
-const insertBodies = 'insert into gateway_bodies (id, request, response, reasoning, upstream) select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text, upstream text) on conflict do nothing';
-const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColumns).join(', ')}) select ${Object.keys(attemptColumns).join(', ')} from json_to_recordset($1::json) as x(${Object.entries(attemptColumns).map((pair) => pair.join(' ')).join(', ')}) on conflict do nothing`;
+const insertBodies =
+  'insert into gateway_bodies (id, request, response, reasoning, upstream) select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text, upstream text) on conflict do nothing';
+const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColumns).join(', ')}) select ${Object.keys(attemptColumns).join(', ')} from json_to_recordset($1::json) as x(${Object.entries(
+  attemptColumns,
+)
+  .map((pair) => pair.join(' '))
+  .join(', ')}) on conflict do nothing`;
 const fillRequests = `update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')} from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) where r.id = x.id and r.id between $2 and $3`;
-const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
+const insertTags =
+  'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
 
 /** Classes of SQLSTATE for faults of the sent values: data exceptions, constraints, and limits of the program. */
 const ofRows = new Set(['22', '23', '54']);
 const stateOf = (error: unknown): string => (error as { code?: string }).code ?? '';
-const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
+const isOfServer = (error: unknown): boolean =>
+  /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
 
 const settingsOf = (url: string | null): ClientConfig => ({ ...connectionOf(url ?? ''), types: { getTypeParser: types.getTypeParser } });
 
@@ -85,10 +105,13 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     grammar,
     all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
     floor: () => floorOf(retentionDays, Date.now()),
-    swap: (first, second) => connected(writing, (client) => within(client, async () => {
-      const { rowCount } = await client.query(first.sql, [...first.values]);
-      if (rowCount !== 0) await client.query(second.sql, [...second.values]);
-    })),
+    swap: (first, second) =>
+      connected(writing, (client) =>
+        within(client, async () => {
+          const { rowCount } = await client.query(first.sql, [...first.values]);
+          if (rowCount !== 0) await client.query(second.sql, [...second.values]);
+        }),
+      ),
   };
   const roller = new Roller(engine);
   return {
@@ -127,15 +150,22 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
       if (!isId(id)) return false;
       await writing.query('update gateway_requests set prompt_start = null where id = $1', [id]);
       // safety: an empty row stays, or a journal that is read again after a crash would bring the bodies back
-      const { rowCount } = await writing.query('update gateway_bodies set request = null, response = null, reasoning = null, upstream = null where id = $1 and (request is not null or response is not null or reasoning is not null or upstream is not null)', [id]);
+      const { rowCount } = await writing.query(
+        'update gateway_bodies set request = null, response = null, reasoning = null, upstream = null where id = $1 and (request is not null or response is not null or reasoning is not null or upstream is not null)',
+        [id],
+      );
       return rowCount !== 0;
     },
     close: async () => void (await Promise.all([writing.end(), reading.end()])),
   };
 }
 
-/** Whether the partition of a week is missing. The tables have no checks of their own, so this error means nothing else. The message does not help, because it is in the language of the server. */
-const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && (error as { constraint?: string }).constraint === undefined;
+/**
+ * Whether the partition of a week is missing. The tables have no checks of their own, so this error
+ * means nothing else. The message does not help, because it is in the language of the server.
+ */
+const isMissingWeek = (error: unknown): boolean =>
+  stateOf(error) === '23514' && (error as { constraint?: string }).constraint === undefined;
 
 /** safety: a connection on which a query failed is not used again. */
 async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -189,15 +219,19 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
   await pool.query(insertRequests, [JSON.stringify(rows.map(({ request }) => request))]);
 }
 
-const keyStoreOf = (pool: Pool): KeyStore => createKeyStore({
-  ...grammar,
-  all: async (sql, params) => (await pool.query<Record<string, unknown>>(sql, [...params])).rows,
-  change: (steps) => connected(pool, (client) => within(client, async () => {
-    await client.query(`select pg_advisory_xact_lock(${keyLock})`);
-    return await runSteps(client, steps);
-  })),
-  list: (names) => `json_array_elements_text(${names}::json) k(value)`,
-});
+const keyStoreOf = (pool: Pool): KeyStore =>
+  createKeyStore({
+    ...grammar,
+    all: async (sql, params) => (await pool.query<Record<string, unknown>>(sql, [...params])).rows,
+    change: (steps) =>
+      connected(pool, (client) =>
+        within(client, async () => {
+          await client.query(`select pg_advisory_xact_lock(${keyLock})`);
+          return await runSteps(client, steps);
+        }),
+      ),
+    list: (names) => `json_array_elements_text(${names}::json) k(value)`,
+  });
 
 async function runSteps<T>(client: PoolClient, steps: Steps<T>): Promise<T> {
   let step = steps.next();
@@ -214,7 +248,10 @@ async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void
   await within(client, async () => {
     await client.query(fillRequests, [JSON.stringify(rows.map(({ id, asked }) => ({ id, ...asked }))), rows.at(-1)?.id, rows[0]?.id]);
     if (attempts.length > 0) await client.query(insertAttempts, [JSON.stringify(attempts)]);
-    await client.query('delete from gateway_rollup where dimension = $3 and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', [periods.map(({ start }) => start), periods.map(({ span }) => span), complete]);
+    await client.query(
+      'delete from gateway_rollup where dimension = $3 and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))',
+      [periods.map(({ start }) => start), periods.map(({ span }) => span), complete],
+    );
   });
 }
 
@@ -223,10 +260,12 @@ async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void
  * safety: a list has one table while it waits for another. If a transaction locked several of them, one of the two would fail.
  */
 async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void> {
-  await connected(pool, (client) => within(client, async () => {
-    await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
-    for (const sql of statements) await pool.query(sql);
-  }));
+  await connected(pool, (client) =>
+    within(client, async () => {
+      await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
+      for (const sql of statements) await pool.query(sql);
+    }),
+  );
 }
 
 /**
@@ -236,12 +275,20 @@ async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void
  */
 async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
-  for (let time = 0; time < 2; time++) await pool.query('delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values);
+  for (let time = 0; time < 2; time++) {
+    await pool.query(
+      'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))',
+      values,
+    );
+  }
 }
 
 async function dropWeek(pool: Pool, before: number): Promise<boolean> {
   const { rows } = await pool.query<{ name: string }>(listPartitions);
-  const drops = dropOld(rows.map(({ name }) => name), before);
+  const drops = dropOld(
+    rows.map(({ name }) => name),
+    before,
+  );
   if (drops.length === 0) return false;
   await oneByOne(pool, drops);
   return true;
@@ -261,7 +308,10 @@ async function openThrough(url: string | null, pools: readonly Pool[]): Promise<
 const migrationMs = 600_000;
 
 /** Migrates on a connection of its own without a time limit for statements: an index on years of records takes long. */
-async function migrateAt(url: string | null, limits: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 }): Promise<void> {
+async function migrateAt(
+  url: string | null,
+  limits: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 },
+): Promise<void> {
   const client = new Client({ ...settingsOf(url), ...limits, query_timeout: migrationMs });
   client.on('error', ignore);
   try {

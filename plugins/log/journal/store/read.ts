@@ -3,7 +3,20 @@ import { facetFields, keyedName } from '../../../../core/log/fields.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
 import { mostRows } from '../../../../core/log/store.ts';
-import type { ExportedPage, ListOptions, LoggedDetail, LoggedWhole, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
+import type {
+  ExportedPage,
+  ListOptions,
+  LoggedDetail,
+  LoggedWhole,
+  LogFacets,
+  LogPage,
+  LogQuery,
+  Rank,
+  Series,
+  SeriesOptions,
+  SeriesPoint,
+  StatsRow,
+} from '../../../../core/log/store.ts';
 import { parsedJson, readDetail, readRecord, readWhole } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
@@ -23,9 +36,15 @@ const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
 const facetRows = 10_000;
 const seriesValues = 10;
-/** The bodies of the first query of a page; each further query reads twice as many. cost: a store that is far away is asked four times for a page of 50. */
+/**
+ * The bodies of the first query of a page; each further query reads twice as many.
+ * cost: a store that is far away is asked four times for a page of 50.
+ */
 const firstBodies = 5;
-/** A page ends early once its bodies have more characters. safety: a body may have 32 MiB, and 50 of them at once end the process, or are longer than a string can be. */
+/**
+ * A page ends early once its bodies have more characters.
+ * safety: a body may have 32 MiB, and 50 of them at once end the process, or are longer than a string can be.
+ */
 const mostCharacters = 16_777_216;
 
 export function createReader(engine: Engine): Reader {
@@ -57,11 +76,18 @@ export function createReader(engine: Engine): Reader {
     async get(id): Promise<LoggedWhole | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
-      const [row] = await queries.rows(`select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
+      const [row] = await queries.rows(
+        `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
+        params,
+      );
       return row === undefined ? null : readWhole(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
-      if (by !== null) return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, mostRows) })).map(({ value, sums }) => statsOf(value, sums));
+      if (by !== null) {
+        return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, mostRows) })).map(({ value, sums }) =>
+          statsOf(value, sums),
+        );
+      }
       const [all] = await groupsOf(queries, shown(query), { by, bucketMs: null });
       return [statsOf(null, all?.sums ?? noSums())];
     },
@@ -77,26 +103,45 @@ const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a 
 const noBodies = { request: null, response: null, reasoning: null };
 
 /** The bodies of these rows, by id. */
-async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: readonly StoredRow[]): Promise<ReadonlyMap<unknown, StoredRow>> {
+async function bodiesById(
+  { engine: { grammar }, rows: found }: Queries,
+  rows: readonly StoredRow[],
+): Promise<ReadonlyMap<unknown, StoredRow>> {
   if (rows.length === 0) return new Map();
   const params = new Params(grammar);
   const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
-  return new Map((await found(`select b.id, ${bodiesSql(grammar)} from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
+  return new Map(
+    (await found(`select b.id, ${bodiesSql(grammar)} from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]),
+  );
 }
 
 /** Sums over time. With a dimension, the largest values are found first, and only those are then read over time. */
-async function series(queries: Queries, query: LogQuery, { bucketMs: width, by = null, rank = 'requests', most = seriesValues }: SeriesOptions): Promise<Series> {
+async function series(
+  queries: Queries,
+  query: LogQuery,
+  { bucketMs: width, by = null, rank = 'requests', most = seriesValues }: SeriesOptions,
+): Promise<Series> {
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
     const groups = await groupsOf(queries, query, { by, bucketMs });
-    return { points: pointsOf(groups), total: statsOf(null, groups.reduce((sums, group) => addSums(sums, group.sums), noSums())) };
+    return {
+      points: pointsOf(groups),
+      total: statsOf(
+        null,
+        groups.reduce((sums, group) => addSums(sums, group.sums), noSums()),
+      ),
+    };
   }
   const only = (await largestOf(queries, query, { by, rank, most })).map(({ value }) => value);
   const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
   return { points: pointsOf(await groupsOf(queries, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
 }
 
-async function largestOf(queries: Queries, query: LogQuery, { by, rank, most }: { readonly by: string; readonly rank: Rank; readonly most: number }): Promise<readonly Group[]> {
+async function largestOf(
+  queries: Queries,
+  query: LogQuery,
+  { by, rank, most }: { readonly by: string; readonly rank: Rank; readonly most: number },
+): Promise<readonly Group[]> {
   const groups = await groupsOf(queries, query, { by, bucketMs: null, most, rank });
   return groups.toSorted((a, b) => bySize[rank](a.sums, b.sums) || byText(a.value, b.value)).slice(0, most);
 }
@@ -109,13 +154,17 @@ const bySize: Readonly<Record<Rank, (a: Sums, b: Sums) => number>> = {
   cost: (a, b) => Number((b.cost ?? -1n) - (a.cost ?? -1n)),
 };
 
-const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
+const pointsOf = (groups: readonly Group[]): SeriesPoint[] =>
+  groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
 /** Values of the newest rows, counted. A plugin field with numbers is listed by its name only, because it may have any number of values. */
 async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
-  const rows = await found(`select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
+  const rows = await found(
+    `select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`,
+    params,
+  );
   const counts = new Map<string, Map<string, number>>();
   const seen = (field: string, value: unknown): void => {
     const values = counts.get(field) ?? new Map<string, number>();
@@ -123,12 +172,15 @@ async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQ
   };
   for (const row of rows) {
     for (const { filter, asked } of facetFields) if (row[asked as string] !== null) seen(filter.name, String(row[asked as string]));
-    for (const part of ['metadata', 'fields'] as const) for (const [key, value] of Object.entries(partOf(row, part))) seen(keyedName({ part, key }), value);
+    for (const part of ['metadata', 'fields'] as const) {
+      for (const [key, value] of Object.entries(partOf(row, part))) seen(keyedName({ part, key }), value);
+    }
   }
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
 }
 
-const partOf = (row: StoredRow, part: 'metadata' | 'fields'): Readonly<Record<string, unknown>> => parsedJson(row[part]) as Readonly<Record<string, unknown>>;
+const partOf = (row: StoredRow, part: 'metadata' | 'fields'): Readonly<Record<string, unknown>> =>
+  parsedJson(row[part]) as Readonly<Record<string, unknown>>;
 
 async function metadataKeys({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<string[]> {
   const params = new Params(grammar);
@@ -141,4 +193,6 @@ async function metadataKeys({ engine: { grammar }, rows: found }: Queries, query
 
 /** Most frequent first. */
 const top = (values: ReadonlyMap<string, number>): { value: string; count: number }[] =>
-  Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, 50);
+  Array.from(values, ([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+    .slice(0, 50);

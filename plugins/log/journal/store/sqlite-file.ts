@@ -100,7 +100,9 @@ function keepKeys(database: DatabaseSync, aside: string): void {
     try {
       copy(table, columns, { from: aside, to: database });
     } catch {
-      process.emitWarning(`The table ${table} cannot be read in ${aside}. Callers' keys that were made at runtime may have to be made again.`);
+      process.emitWarning(
+        `The table ${table} cannot be read in ${aside}. Callers' keys that were made at runtime may have to be made again.`,
+      );
     }
   }
   // the numbers of changes continue, because a number that was given before would hide a change
@@ -108,13 +110,18 @@ function keepKeys(database: DatabaseSync, aside: string): void {
     select 'gateway_key_events', max((select coalesce(max(id), 0) from gateway_key_events), (select coalesce(max(version), 0) from gateway_keys))`);
 }
 
-const ofKeys = { gateway_keys: ['name', 'version', 'data'], gateway_key_events: ['id', 'at', 'name', 'action', 'actor', 'address', 'details'] };
+const ofKeys = {
+  gateway_keys: ['name', 'version', 'data'],
+  gateway_key_events: ['id', 'at', 'name', 'action', 'actor', 'address', 'details'],
+};
 
 function copy(table: string, columns: readonly string[], { from, to }: { from: string; to: DatabaseSync }): void {
   const damaged = new DatabaseSync(from, { readOnly: true });
   try {
     const keep = to.prepare(`insert or ignore into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`);
-    for (const row of damaged.prepare(`select ${columns.join(', ')} from ${table}`).iterate()) keep.run(...columns.map((column) => row[column] as SQLInputValue));
+    for (const row of damaged.prepare(`select ${columns.join(', ')} from ${table}`).iterate()) {
+      keep.run(...columns.map((column) => row[column] as SQLInputValue));
+    }
   } finally {
     damaged.close();
   }
@@ -126,7 +133,9 @@ function configured(file: string, isDurable: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
     // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
-    database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -8192; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`);
+    database.exec(
+      `pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -8192; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`,
+    );
     defineBody(database);
   } catch (error) {
     database.close();

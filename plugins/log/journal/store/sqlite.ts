@@ -46,7 +46,8 @@ const grammar: Grammar = {
 type Bind = (value: unknown) => string;
 
 /** cost: the arrow is the faster way, but it takes a name with other signs for a path. */
-const metadataText = (key: string, bind: Bind): string => (/^\w[\w.-]*$/.test(key) ? `(r.metadata ->> ${bind(key)})` : `(select value from json_each(r.metadata) where key = ${bind(key)})`);
+const metadataText = (key: string, bind: Bind): string =>
+  /^\w[\w.-]*$/.test(key) ? `(r.metadata ->> ${bind(key)})` : `(select value from json_each(r.metadata) where key = ${bind(key)})`;
 
 /** Numbers and flags as they are written in the JSON: `->>` would return true as 1, and a number with 15 digits. */
 function fieldText(name: string, bind: Bind): string {
@@ -84,10 +85,14 @@ interface Statements extends BlockStatements {
 const attemptNames = Object.keys(attemptColumns) as (keyof AttemptRow)[];
 
 const prepareInserts = (database: DatabaseSync): Statements => ({
-  request: database.prepare(`insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
+  request: database.prepare(
+    `insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`,
+  ),
   ...prepareBlocks(database),
   tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
-  attempt: database.prepare(`insert into gateway_attempts (${attemptNames.join(', ')}) values (${attemptNames.map(() => '?').join(', ')}) on conflict do nothing`),
+  attempt: database.prepare(
+    `insert into gateway_attempts (${attemptNames.join(', ')}) values (${attemptNames.map(() => '?').join(', ')}) on conflict do nothing`,
+  ),
   unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
 });
 
@@ -107,7 +112,8 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
       await migrated();
     } catch (error) {
       if (!isBroken(error)) throw error;
-      // safety: a migration reads whole tables. Without this line, damage in them would end every try, and no record would ever leave the journal
+      // safety: a migration reads whole tables. Without this line, damage in
+      // them would end every try, and no record would ever leave the journal
       file.putAside();
       await migrated();
     }
@@ -153,7 +159,10 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
   const { opened, open, renew, insert, close } = tablesIn(place);
   const engine: Engine = {
     grammar,
-    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
+    all: async (sql: string, params: readonly unknown[]) =>
+      opened()
+        .prepare(sql)
+        .all(...(params as SQLInputValue[])),
     floor: () => floorOf(retentionDays, Date.now()),
     swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
@@ -165,12 +174,19 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
   return {
     batch,
     ...createReader(engine),
-    keyStore: createKeyStore({ ...grammar, all: engine.all, change: (steps) => changed(() => runSteps(opened(), steps)), list: (names) => `json_each(${names}) k` }),
+    keyStore: createKeyStore({
+      ...grammar,
+      all: engine.all,
+      change: (steps) => changed(() => runSteps(opened(), steps)),
+      list: (names) => `json_each(${names}) k`,
+    }),
     open,
     insert,
     ping: async () => void opened().prepare('select 1').get(),
     async retain(before, isExact = false) {
-      opened().prepare('delete from gateway_rollup where starts_at < ?').run(isExact ? before : before - spans[0]);
+      opened()
+        .prepare('delete from gateway_rollup where starts_at < ?')
+        .run(isExact ? before : before - spans[0]);
       return deleteSome(opened(), firstIdAt(before));
     },
     async roll() {
@@ -210,7 +226,9 @@ function insertRows(database: DatabaseSync, statements: Statements | null, rows:
 
 /** False: the row was there before. */
 function insertRow({ request, tag, attempt }: Statements, row: Row, id: Buffer): boolean {
-  const { changes } = request.run(...requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind))));
+  const { changes } = request.run(
+    ...requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind))),
+  );
   if (changes === 0) return false;
   for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
   for (const one of row.attempts) insertAttempt(attempt, one);
@@ -222,7 +240,9 @@ function insertAttempt(statement: StatementSync, row: AttemptRow): void {
 }
 
 function fillIn(database: DatabaseSync, rows: readonly Filled[]): true {
-  const update = database.prepare(`update gateway_requests set ${askedColumns.map(({ column }) => `${column} = ?`).join(', ')} where id = ?`);
+  const update = database.prepare(
+    `update gateway_requests set ${askedColumns.map(({ column }) => `${column} = ?`).join(', ')} where id = ?`,
+  );
   const { attempt } = prepareInserts(database);
   const incomplete = database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ? and dimension = ?');
   within(database, () => {
@@ -244,7 +264,9 @@ function cellOf(value: RequestRow[string], kind: FieldKind): SQLInputValue {
 }
 
 function deleteSome(database: DatabaseSync, before: string): boolean {
-  const found = database.prepare('select id, metadata, fields from gateway_requests where id < ? order by id limit ?').all(bytesOf(before), rowsAtOnce);
+  const found = database
+    .prepare('select id, metadata, fields from gateway_requests where id < ? order by id limit ?')
+    .all(bytesOf(before), rowsAtOnce);
   if (found.length === 0) return false;
   const last = found.at(-1)?.['id'] as Uint8Array;
   within(database, () => {

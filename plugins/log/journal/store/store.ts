@@ -1,5 +1,20 @@
-/** The interface of a store. There are two stores, SQLite and PostgreSQL, and one contract suite runs on both. The worker uses one, and so do the commands of this plugin. */
-import type { ExportedPage, Fault, ListOptions, LogFacets, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
+/**
+ * The interface of a store. There are two stores, SQLite and PostgreSQL, and one contract
+ * suite runs on both. The worker uses one, and so do the commands of this plugin.
+ */
+import type {
+  ExportedPage,
+  Fault,
+  ListOptions,
+  LogFacets,
+  LoggedWhole,
+  LogPage,
+  LogQuery,
+  Series,
+  SeriesOptions,
+  StatsOptions,
+  StatsRow,
+} from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 import { messageOf } from '../../../../core/exit.ts';
 import { isUntrusted } from '../../../../core/wire/address.ts';
@@ -40,11 +55,16 @@ export interface Store extends Reader {
   insert(rows: readonly Row[]): Promise<void>;
   /** Rejects where the store does not answer, or has no tables. */
   ping(): Promise<void>;
-  /** Deletes some older records; false if none are left. `isExact`: the sums of a period that begins before this moment are computed again, so that they count no deleted record. */
+  /**
+   * Deletes some older records; false if none are left. `isExact`: the sums of a period that
+   * begins before this moment are computed again, so that they count no deleted record.
+   */
   retain(before: number, isExact?: boolean): Promise<boolean>;
   /** Fills in some rows of an earlier version, or sums up one period that is over; false if there is nothing left to do. */
   roll(): Promise<boolean>;
-  /** The cause of an error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
+  /**
+   * The cause of an error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later.
+   */
   blame(error: unknown): 'row' | 'store';
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
@@ -76,7 +96,10 @@ const lacking = new Set(['42P01', '42703', '3F000']);
 /** Whether the opened database was replaced by an empty or an older one. `open` brings it into the form that this program needs. */
 export const lacksTables = (error: unknown): boolean => lacking.has(String((error as { code?: unknown }).code));
 
-/** The text for an error of the store in the process log and in `gateway doctor`. Where each address of a host refused, the error has a code and no message. */
+/**
+ * The text for an error of the store in the process log and in `gateway doctor`.
+ * Where each address of a host refused, the error has a code and no message.
+ */
 export function reasonOf(error: unknown): string {
   const code = String((error as { code?: unknown }).code);
   const message = messageOf(error) || code;

@@ -7,7 +7,11 @@ import { Params, rangeSql, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 
 /** A table `x (at, value, failed, rescued, duration_ms)` with a row for each attempt of the requests that the query selects. */
-export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, grammar }: { readonly params: Params; readonly grammar: Grammar }): string {
+export function attemptsSql(
+  query: LogQuery,
+  by: AttemptDimension,
+  { params, grammar }: { readonly params: Params; readonly grammar: Grammar },
+): string {
   const [attempt, request] = attemptSql[by];
   const alone = selectionOf(query, { params, grammar, withText: true });
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
@@ -29,6 +33,16 @@ export async function faultsOf({ engine: { grammar }, rows: found }: Queries, qu
   const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...rangeSql('a.id', query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
   const alone = selectionOf(query, { params, grammar, withText: true });
   const requests = `select null as provider, r.error_code as code, 0 as rescued, r.created_at as at from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;
-  const rows = await found(`select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at from (${attempts} union all ${requests}) x group by provider, code order by max(at) desc, provider nulls first, code limit ${mostFaults}`, params);
-  return rows.map((row) => ({ provider: row['provider'] as string | null, code: row['code'] as string, count: Number(row['count']), rescued: Number(row['rescued']), firstAt: Number(row['first_at']), lastAt: Number(row['last_at']) }));
+  const rows = await found(
+    `select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at from (${attempts} union all ${requests}) x group by provider, code order by max(at) desc, provider nulls first, code limit ${mostFaults}`,
+    params,
+  );
+  return rows.map((row) => ({
+    provider: row['provider'] as string | null,
+    code: row['code'] as string,
+    count: Number(row['count']),
+    rescued: Number(row['rescued']),
+    firstAt: Number(row['first_at']),
+    lastAt: Number(row['last_at']),
+  }));
 }

@@ -43,22 +43,25 @@ const counts: Readonly<Record<Counted, string>> = {
   completionTokens: 'sum(r.completion_tokens)',
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
-  // a request without a provider costs nothing: a dry run, or a client that left before any attempt. One that failed has a cost where its provider may charge for it
-  unpriced: "sum(case when r.cost is null and r.provider is not null and (r.used or r.outcome not in ('refused', 'failed')) then 1 else 0 end)",
+  // a request without a provider costs nothing: a dry run, or a client that left before
+  // any attempt. One that failed has a cost where its provider may charge for it
+  unpriced:
+    "sum(case when r.cost is null and r.provider is not null and (r.used or r.outcome not in ('refused', 'failed')) then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,
   generatedMs: `sum(case when ${generated} then r.duration_ms - r.ttft_ms end)`,
   rescued: 'sum(case when r.rescued then 1 else 0 end)',
 };
 
-const columnsOf = ({ list }: Grammar): string => [
-  ...Object.entries(counts).map(([name, sql]) => `cast(coalesce(${sql}, 0) as text) as "${name}"`),
-  // in two parts, because the sum of many costs is more than 64 bits hold
-  `cast(sum(r.cost / ${million}) as text) as cost_millions`,
-  `cast(sum(r.cost % ${million}) as text) as cost_rest`,
-  `${list('r.duration_ms')} as latency`,
-  `${list('r.ttft_ms')} as ttft`,
-].join(', ');
+const columnsOf = ({ list }: Grammar): string =>
+  [
+    ...Object.entries(counts).map(([name, sql]) => `cast(coalesce(${sql}, 0) as text) as "${name}"`),
+    // in two parts, because the sum of many costs is more than 64 bits hold
+    `cast(sum(r.cost / ${million}) as text) as cost_millions`,
+    `cast(sum(r.cost % ${million}) as text) as cost_rest`,
+    `${list('r.duration_ms')} as latency`,
+    `${list('r.ttft_ms')} as ttft`,
+  ].join(', ');
 
 /** Largest first. Costs are compared as floats, because the exact sum of many costs is more than 64 bits hold. */
 const orders: Readonly<Record<Rank, string>> = {
@@ -84,16 +87,26 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
   const groups: Group[] = [];
   for (let at = first; at < end; at += bucketMs) {
     const isLast = at + bucketMs >= end;
-    const [group] = await readGroups(queries, { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs }, { by, bucketMs: null });
+    const [group] = await readGroups(
+      queries,
+      { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs },
+      { by, bucketMs: null },
+    );
     if (group !== undefined) groups.push({ ...group, at });
     await setImmediate();
   }
   return groups;
 }
 
-/** cost: the values of a percentile come as a list and are sorted here. That is faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's. */
+/**
+ * cost: the values of a percentile come as a list and are sorted here. That is
+ * faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's.
+ */
 async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
-  const { engine: { grammar }, rows: found } = queries;
+  const {
+    engine: { grammar },
+    rows: found,
+  } = queries;
   const { by, bucketMs, only, most = mostGroups, rank = 'requests' } = grouping;
   if (isOfAttempts(by)) return await readAttempts(queries, query, { ...grouping, by });
   const params = new Params(grammar);
@@ -103,16 +116,29 @@ async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping)
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
   const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
-  const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`, params);
-  return rows.filter(({ requests }) => requests !== '0').map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
+  const rows = await found(
+    `select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`,
+    params,
+  );
+  return rows
+    .filter(({ requests }) => requests !== '0')
+    .map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
 }
 
-async function readAttempts({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank }: Grouping & { readonly by: AttemptDimension }): Promise<Group[]> {
+async function readAttempts(
+  { engine: { grammar }, rows: found }: Queries,
+  query: LogQuery,
+  { by, bucketMs, only, most = mostGroups, rank }: Grouping & { readonly by: AttemptDimension },
+): Promise<Group[]> {
   const params = new Params(grammar);
   const bucket = bucketMs === null ? '0' : `cast(x.at / ${bucketMs} as bigint)`;
   const attempts = attemptsSql(query, by, { params, grammar });
-  const largest = bucketMs === null ? ` order by ${rank === 'errors' ? 'sum(x.failed)' : 'count(*)'} desc, 2 nulls first limit ${most}` : '';
-  const rows = await found(`select ${bucket} as bucket, x.value as value, count(*) as requests, sum(x.failed) as errors, sum(x.rescued) as rescued, ${grammar.list('x.duration_ms')} as latency from ${attempts}${only === undefined ? '' : ` where ${onlySql('x.value', only, params)}`} group by 1, 2${largest}`, params);
+  const largest =
+    bucketMs === null ? ` order by ${rank === 'errors' ? 'sum(x.failed)' : 'count(*)'} desc, 2 nulls first limit ${most}` : '';
+  const rows = await found(
+    `select ${bucket} as bucket, x.value as value, count(*) as requests, sum(x.failed) as errors, sum(x.rescued) as rescued, ${grammar.list('x.duration_ms')} as latency from ${attempts}${only === undefined ? '' : ` where ${onlySql('x.value', only, params)}`} group by 1, 2${largest}`,
+    params,
+  );
   return rows.map((row) => {
     const sums = noSums();
     for (const name of ['requests', 'errors', 'rescued'] as const) sums[name] = Number(row[name]);
@@ -123,7 +149,10 @@ async function readAttempts({ engine: { grammar }, rows: found }: Queries, query
 
 function onlySql(dimension: string, only: readonly (string | null)[], params: Params): string {
   const named = only.filter((value) => value !== null).map((value) => params.add(value));
-  const parts = [...(named.length > 0 ? [`${dimension} in (${named.join(', ')})`] : []), ...(only.includes(null) ? [`${dimension} is null`] : [])];
+  const parts = [
+    ...(named.length > 0 ? [`${dimension} in (${named.join(', ')})`] : []),
+    ...(only.includes(null) ? [`${dimension} is null`] : []),
+  ];
   return `(${parts.join(' or ') || 'false'})`;
 }
 
@@ -137,4 +166,5 @@ function readSums(row: StoredRow): Sums {
   return sums;
 }
 
-const addList = (spread: Spread, list: unknown): void => spread.addValues((typeof list === 'string' ? JSON.parse(list) : (list ?? [])) as (number | null)[]);
+const addList = (spread: Spread, list: unknown): void =>
+  spread.addValues((typeof list === 'string' ? JSON.parse(list) : (list ?? [])) as (number | null)[]);

@@ -72,7 +72,10 @@ export class Roller {
 
 const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 
-/** The oldest period first. Of periods with the same start, the longest is first, and is summed up last, because it is made of the shorter ones. */
+/**
+ * The oldest period first. Of periods with the same start, the longest is
+ * first, and is summed up last, because it is made of the shorter ones.
+ */
 async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
@@ -81,7 +84,14 @@ async function duePeriods({ engine, rows: found }: Queries, now: number): Promis
   for (const span of spans) {
     const params = new Params(engine.grammar);
     const first = startOf(from, span);
-    const kept = new Set((await found(`select starts_at from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(complete)} and starts_at >= ${params.add(first)}`, params)).map((row) => Number(row['starts_at'])));
+    const kept = new Set(
+      (
+        await found(
+          `select starts_at from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(complete)} and starts_at >= ${params.add(first)}`,
+          params,
+        )
+      ).map((row) => Number(row['starts_at'])),
+    );
     for (let start = first; start + span + graceMs <= now; start += span) if (!kept.has(start)) due.push({ span, start });
   }
   return due.sort((a, b) => a.start - b.start);
@@ -100,24 +110,43 @@ async function sumUp(queries: Queries, period: Period): Promise<void> {
 
 function put(grammar: Grammar, { span, start }: Period, rows: readonly Row[]): Statement {
   const params = new Params(grammar);
-  const values = rows.map(([dimension, data]) => `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(data))})`);
-  return { sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`, values: params.values };
+  const values = rows.map(
+    ([dimension, data]) =>
+      `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(data))})`,
+  );
+  return {
+    sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`,
+    values: params.values,
+  };
 }
 
 function unclaim(grammar: Grammar, { span, start }: Period, token: string): Statement {
   const params = new Params(grammar);
-  return { sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`, values: params.values };
+  return {
+    sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`,
+    values: params.values,
+  };
 }
 
 async function rowsOf(queries: Queries, period: Period): Promise<Row[]> {
-  const [all] = await groupsToKeep(queries, period, { by: null, sliceMs: (await hasMany(queries, period)) ? minute : period.span, most: 1 });
+  const [all] = await groupsToKeep(queries, period, {
+    by: null,
+    sliceMs: (await hasMany(queries, period)) ? minute : period.span,
+    most: 1,
+  });
   const done = [complete, true] as const;
   if (all === undefined || all.sums.requests === 0) return [[whole, []], done];
   const { requests } = all.sums;
   const part: Part = { period, requests, sliceMs: Math.ceil(period.span / Math.ceil(requests / perSlice)) };
-  const names = keepsKeyed(period.span) ? [...(await namesIn(queries, part, 'fields')), ...(await namesIn(queries, part, 'metadata'))].filter(isKeyed) : [];
+  const names = keepsKeyed(period.span)
+    ? [...(await namesIn(queries, part, 'fields')), ...(await namesIn(queries, part, 'metadata'))].filter(isKeyed)
+    : [];
   const left = names.slice(mostNames);
-  const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], done, ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
+  const rows: Row[] = [
+    [whole, [[null, keptOf(all.sums)]]],
+    done,
+    ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : []),
+  ];
   for (const name of [...summed, ...names.slice(0, mostNames)]) rows.push([name, await valuesOf(queries, part, name)]);
   return rows;
 }
@@ -146,19 +175,35 @@ async function valuesOf(queries: Queries, { period, requests, sliceMs }: Part, n
 /** cost: if a part of a period had too many values, the whole period has too many as well, and is not read. */
 async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
   const params = new Params(grammar);
-  return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
+  return (
+    (
+      await found(
+        `select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`,
+        params,
+      )
+    ).length > 0
+  );
 }
 
 /** `field.<name>` or `meta.<key>` of each name that records of the period have, the most used first. */
-async function namesIn({ engine: { grammar }, rows: found }: Queries, { period: { start, span }, sliceMs }: Part, part: Keyed['part']): Promise<string[]> {
+async function namesIn(
+  { engine: { grammar }, rows: found }: Queries,
+  { period: { start, span }, sliceMs }: Part,
+  part: Keyed['part'],
+): Promise<string[]> {
   const counts = new Map<string, number>();
   for (const slice of slicesOf({ from: start, to: start + span }, sliceMs)) {
     await setImmediate();
     const params = new Params(grammar);
     const { where } = selectionOf(allIn(slice), { params, grammar });
     // beyond this limit, the list of the names that were left out would be too long
-    const rows = await found(`select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
+    const rows = await found(
+      `select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`,
+      params,
+    );
     for (const { name, count } of rows) counts.set(name as string, (counts.get(name as string) ?? 0) + Number(count));
   }
-  return Array.from(counts).sort(([, a], [, b]) => b - a).map(([key]) => keyedName({ part, key }));
+  return Array.from(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([key]) => keyedName({ part, key }));
 }

@@ -22,8 +22,13 @@ function valueRule(field: string, values: readonly string[]): Rule | null {
   if (filteredField(field)?.filter.kind === 'any') return null;
   if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
   // the index cuts longer texts, so the records must be asked
-  const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestText);
-  return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
+  const isText =
+    filteredField(field)?.filter.kind === 'flag'
+      ? values.every((value) => value === 'true' || value === 'false')
+      : values.every(({ length }) => length < longestText);
+  return isText
+    ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) }
+    : null;
 }
 
 function globRule(field: string, values: readonly string[]): Rule {
@@ -32,7 +37,13 @@ function globRule(field: string, values: readonly string[]): Rule {
 }
 
 function statusRule(values: readonly string[]): Rule | null {
-  if (values.every((value) => value === 'ok' || value === 'error')) return { dimension: failed, keeps: (value) => values.includes(value === 'true' ? 'error' : 'ok') };
+  if (values.every((value) => value === 'ok' || value === 'error')) {
+    return { dimension: failed, keeps: (value) => values.includes(value === 'true' ? 'error' : 'ok') };
+  }
   if (!values.every((value) => /^[1-5](?:\d\d|xx)$/i.test(value))) return null;
-  return { dimension: 'status', keeps: (value) => values.some((wanted) => (/x/i.test(wanted) ? value?.length === 3 && value.startsWith(wanted.slice(0, 1)) : wanted === value)) };
+  return {
+    dimension: 'status',
+    keeps: (value) =>
+      values.some((wanted) => (/x/i.test(wanted) ? value?.length === 3 && value.startsWith(wanted.slice(0, 1)) : wanted === value)),
+  };
 }

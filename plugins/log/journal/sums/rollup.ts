@@ -42,7 +42,8 @@ export const leftOut = 'meta';
 export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
 
 export const keepsKeyed = (span: Span): boolean => span >= hour;
-const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || summed.includes(dimension));
+const isKept = (dimension: string, span: Span): boolean =>
+  isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || summed.includes(dimension);
 
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 
@@ -77,13 +78,19 @@ export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grou
   const { groups, gaps } = kept;
   const { by, bucketMs, only } = grouping;
   for (const gap of gaps) {
-    for (const { at, value, sums } of await sumsOf(queries, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) addSums(groups.sums(at, value), sums);
+    for (const { at, value, sums } of await sumsOf(queries, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) {
+      addSums(groups.sums(at, value), sums);
+    }
   }
   return groups.all;
 }
 
 /** The groups that kept sums give, and the ranges whose records have to be read. null: none are kept. */
-async function fromKept(queries: Queries, query: LogQuery, grouping: Grouping): Promise<{ readonly groups: Groups; readonly gaps: readonly Range[] } | null> {
+async function fromKept(
+  queries: Queries,
+  query: LogQuery,
+  grouping: Grouping,
+): Promise<{ readonly groups: Groups; readonly gaps: readonly Range[] } | null> {
   const plan = planOf(query, grouping);
   if (plan === null) return null;
   const { kept, gaps } = await keptIn(queries, query, plan);
@@ -91,7 +98,11 @@ async function fromKept(queries: Queries, query: LogQuery, grouping: Grouping): 
   const { by, bucketMs, only } = grouping;
   const groups = new Groups(bucketMs);
   for (const { start, values } of kept) {
-    for (const [value, sums] of values) if (plan.rules.every((rule) => rule.keeps(value)) && only?.includes(value) !== false) addKept(groups.sums(start, by === null ? null : value), sums);
+    for (const [value, sums] of values) {
+      if (plan.rules.every((rule) => rule.keeps(value)) && only?.includes(value) !== false) {
+        addKept(groups.sums(start, by === null ? null : value), sums);
+      }
+    }
   }
   return { groups, gaps };
 }
@@ -105,8 +116,9 @@ interface Slicing {
 }
 
 /**
- * The groups of a period, for keeping: percentiles are within one percent and a millisecond. cost: records are read slice by slice. To read a million at
- * once took 250 MB that the process never gave back, and the store answered nobody else for 4.6 seconds.
+ * The groups of a period, for keeping: percentiles are within one percent and a millisecond.
+ * cost: records are read slice by slice. To read a million at once took 250 MB that
+ * the process never gave back, and the store answered nobody else for 4.6 seconds.
  */
 export async function groupsToKeep(queries: Queries, { start, span }: Period, { by, sliceMs, most }: Slicing): Promise<readonly Group[]> {
   const period = { from: start, to: start + span };
@@ -115,7 +127,9 @@ export async function groupsToKeep(queries: Queries, { start, span }: Period, { 
     if (groups.size > most) break;
     // records that wait to be stored come first
     await setImmediate();
-    for (const { value, sums } of await sumsOf(queries, allIn(slice), { by, bucketMs: null, most: most + 1 })) addKept(groups.sums(0, value), keptOf(sums));
+    for (const { value, sums } of await sumsOf(queries, allIn(slice), { by, bucketMs: null, most: most + 1 })) {
+      addKept(groups.sums(0, value), keptOf(sums));
+    }
   }
   return groups.all;
 }
@@ -124,7 +138,10 @@ export async function groupsToKeep(queries: Queries, { start, span }: Period, { 
 export const allIn = (range: Range): LogQuery => ({ ...range, conditions: [], text: null });
 
 export function slicesOf({ from, to }: { readonly from: number; readonly to: number }, sliceMs: number): Range[] {
-  return Array.from({ length: Math.ceil((to - from) / sliceMs) }, (_, at) => ({ from: from + at * sliceMs, to: Math.min(from + (at + 1) * sliceMs, to) }));
+  return Array.from({ length: Math.ceil((to - from) / sliceMs) }, (_, at) => ({
+    from: from + at * sliceMs,
+    to: Math.min(from + (at + 1) * sliceMs, to),
+  }));
 }
 
 class Groups {
@@ -170,7 +187,10 @@ async function keptIn(queries: Queries, { from, to }: Range, plan: Plan): Promis
     const open: Range[] = [];
     for (const gap of gaps) {
       const found = await keptPeriods(queries, gap, { span, dimension: plan.dimension });
-      const rest = gapsOf(found.map(({ start }) => start), { ...gap, span });
+      const rest = gapsOf(
+        found.map(({ start }) => start),
+        { ...gap, span },
+      );
       const isUseful = rest.length <= mostGaps;
       open.push(...(isUseful ? rest : [gap]));
       if (isUseful) kept.push(...found);
@@ -180,15 +200,23 @@ async function keptIn(queries: Queries, { from, to }: Range, plan: Plan): Promis
   return { kept, gaps };
 }
 
-async function keptPeriods({ engine: { grammar }, rows: found }: Queries, { from, to }: Range, { span, dimension }: { readonly span: Span; readonly dimension: string }): Promise<KeptPeriod[]> {
+async function keptPeriods(
+  { engine: { grammar }, rows: found }: Queries,
+  { from, to }: Range,
+  { span, dimension }: { readonly span: Span; readonly dimension: string },
+): Promise<KeptPeriod[]> {
   const first = Math.ceil((from ?? 0) / span) * span;
   const last = startOf(to ?? Date.now(), span);
   if (first >= last) return [];
   const params = new Params(grammar);
   const names = [...new Set([whole, dimension, ...(isKeyed(dimension) ? [leftOut] : [])])].map((name) => params.add(name)).join(', ');
-  const rows = await found(`select dimension, starts_at, data from gateway_rollup where span_ms = ${params.add(span)} and dimension in (${names}) and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)} order by starts_at`, params);
+  const rows = await found(
+    `select dimension, starts_at, data from gateway_rollup where span_ms = ${params.add(span)} and dimension in (${names}) and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)} order by starts_at`,
+    params,
+  );
   const data = Map.groupBy(rows, ({ dimension: name }) => name);
-  const byStart = (name: string): ReadonlyMap<unknown, string> => new Map(data.get(name)?.map((row) => [row['starts_at'], row['data'] as string]));
+  const byStart = (name: string): ReadonlyMap<unknown, string> =>
+    new Map(data.get(name)?.map((row) => [row['starts_at'], row['data'] as string]));
   const [own, without] = [byStart(dimension), byStart(leftOut)];
   return (data.get(whole) ?? []).flatMap((row) => {
     const at = row['starts_at'];

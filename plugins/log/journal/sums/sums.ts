@@ -3,7 +3,19 @@ import type { StatsRow } from '../../../../core/log/store.ts';
 import { formatDollars } from '../../../../core/money.ts';
 
 /** Numbers that add up, in the order in which they are kept. */
-const counted = ['requests', 'errors', 'promptTokens', 'completionTokens', 'reasoningTokens', 'cachedTokens', 'unpriced', 'estimated', 'generatedTokens', 'generatedMs', 'rescued'] as const;
+const counted = [
+  'requests',
+  'errors',
+  'promptTokens',
+  'completionTokens',
+  'reasoningTokens',
+  'cachedTokens',
+  'unpriced',
+  'estimated',
+  'generatedTokens',
+  'generatedMs',
+  'rescued',
+] as const;
 export type Counted = (typeof counted)[number];
 
 export interface Sums extends Record<Counted, number> {
@@ -16,7 +28,10 @@ export interface Sums extends Record<Counted, number> {
 /** The form in which sums are kept: the counted, the cost, and the two spreads as pairs of bin and count, one after the other. */
 export type Kept = readonly [counts: readonly number[], cost: string | null, latency: readonly number[], ttft: readonly number[]];
 
-/** Each bin is two percent wider than the one before, so a value that is read from its bin, as a whole number, is within one percent and a millisecond of the original. */
+/**
+ * Each bin is two percent wider than the one before, so a value that is read from its
+ * bin, as a whole number, is within one percent and a millisecond of the original.
+ */
 const growth = Math.log(1.02);
 const latencyBin = (ms: number): number => Math.round(Math.log(ms + 1) / growth);
 const latencyOf = (bin: number): number => Math.round(Math.exp(bin * growth) - 1);
@@ -73,7 +88,12 @@ export class Spread {
 }
 
 export function noSums(): Sums {
-  return { ...(Object.fromEntries(counted.map((name) => [name, 0])) as Record<Counted, number>), cost: null, latency: new Spread(), ttft: new Spread() };
+  return {
+    ...(Object.fromEntries(counted.map((name) => [name, 0])) as Record<Counted, number>),
+    cost: null,
+    latency: new Spread(),
+    ttft: new Spread(),
+  };
 }
 
 export function addSums(into: Sums, more: Sums): Sums {
@@ -84,7 +104,12 @@ export function addSums(into: Sums, more: Sums): Sums {
   return into;
 }
 
-export const keptOf = (sums: Sums): Kept => [counted.map((name) => sums[name]), sums.cost === null ? null : String(sums.cost), sums.latency.kept, sums.ttft.kept];
+export const keptOf = (sums: Sums): Kept => [
+  counted.map((name) => sums[name]),
+  sums.cost === null ? null : String(sums.cost),
+  sums.latency.kept,
+  sums.ttft.kept,
+];
 
 /** cost: one answer reads thousands of kept sums, so each is added directly, without building a `Sums` of it first. */
 export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
@@ -97,7 +122,25 @@ export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
 
 const shares = [0.5, 0.95, 0.99];
 
-export function statsOf(value: string | null, { requests, errors, rescued, promptTokens, completionTokens, reasoningTokens, cachedTokens, unpriced, estimated, generatedTokens, generatedMs, cost, latency, ttft }: Sums): StatsRow {
+export function statsOf(
+  value: string | null,
+  {
+    requests,
+    errors,
+    rescued,
+    promptTokens,
+    completionTokens,
+    reasoningTokens,
+    cachedTokens,
+    unpriced,
+    estimated,
+    generatedTokens,
+    generatedMs,
+    cost,
+    latency,
+    ttft,
+  }: Sums,
+): StatsRow {
   const [latencyP50Ms = null, latencyP95Ms = null, latencyP99Ms = null] = latency.percentiles(shares);
   const [timeToFirstTokenP50Ms = null, timeToFirstTokenP95Ms = null] = ttft.percentiles(shares);
   return {

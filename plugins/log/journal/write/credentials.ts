@@ -1,7 +1,7 @@
 /**
- * The credentials in a request with which its provider asks other servers: the headers, tokens and addresses of MCP servers (OpenAI: Remote MCP;
- * Anthropic: MCP connector; xAI: Remote MCP tools), and the keys of data sources (Azure OpenAI: On your data). The provider gets them; the log
- * keeps `[redacted]` in their place.
+ * The credentials in a request with which its provider asks other servers: the headers, tokens and addresses
+ * of MCP servers (OpenAI: Remote MCP; Anthropic: MCP connector; xAI: Remote MCP tools), and the keys of data
+ * sources (Azure OpenAI: On your data). The provider gets them; the log keeps `[redacted]` in their place.
  */
 import type { ChatRequest } from '../../../../core/chat.ts';
 import { addressWithoutSecrets, mask, saysSecret } from '../../../../core/secret.ts';
@@ -11,7 +11,10 @@ import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 /** A text in a field, and what the log keeps in its place. */
 type Credential = readonly [name: string, value: string, kept: string];
 
-/** Fields of a request with servers that the provider asks, and the one in which SDKs put more fields of their own; a client that sends it as it is may send a key in it. */
+/**
+ * Fields of a request with servers that the provider asks, and the one in which SDKs
+ * put more fields of their own; a client that sends it as it is may send a key in it.
+ */
 const holders = ['mcp_servers', 'data_sources', 'extra_body'];
 
 /** Names whose whole content is secret there: `connection_string` of `authentication` has the name of no secret. */
@@ -40,8 +43,12 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
   }
 }
 
-/** wire: the address that a server gives to each of its users has the key in its query, or as a long part of its path (Zapier: MCP; Smithery: Connect, as of 2026-11). */
-const addressToKeep = (address: string): string => (/^data:/i.test(address) ? address : addressWithoutSecrets(address).replaceAll(/(?<=\/)(?<!^\w+:\/\/)[^/]{20,}/g, mask));
+/**
+ * wire: the address that a server gives to each of its users has the key in its query,
+ * or as a long part of its path (Zapier: MCP; Smithery: Connect, as of 2026-11).
+ */
+const addressToKeep = (address: string): string =>
+  /^data:/i.test(address) ? address : addressWithoutSecrets(address).replaceAll(/(?<=\/)(?<!^\w+:\/\/)[^/]{20,}/g, mask);
 
 /**
  * A JSON text without the values of these credentials. The name of a field counts too: a header may have the value `user`, and a role too.
@@ -52,7 +59,9 @@ export function redacted(json: string, credentials: readonly Credential[]): stri
   const keptIn = new Map<string, Map<unknown, string>>();
   for (const [name, value, kept] of credentials) keptIn.set(name, (keptIn.get(name) ?? new Map<unknown, string>()).set(value, kept));
   try {
-    return JSON.stringify(JSON.parse(json, (name, value: unknown, context?: NumberText) => keptIn.get(name)?.get(value) ?? withDigits(name, value, context)));
+    return JSON.stringify(
+      JSON.parse(json, (name, value: unknown, context?: NumberText) => keptIn.get(name)?.get(value) ?? withDigits(name, value, context)),
+    );
   } catch {
     return mask;
   }

@@ -16,13 +16,47 @@ import { sentText } from '../sql/upstream.ts';
 import { promptStartOf } from './prompt-start.ts';
 
 /** Written when a request is dispatched: all that is known of it when its process dies. `id` comes first; the reader relies on that. */
-export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent' | 'clientAddress' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'> & {
+export type Started = Pick<
+  LoggedRequest,
+  | 'id'
+  | 'clientRequestId'
+  | 'userAgent'
+  | 'clientAddress'
+  | 'method'
+  | 'path'
+  | 'requestedModel'
+  | 'model'
+  | 'provider'
+  | 'key'
+  | 'stream'
+  | 'metadata'
+  | 'configHash'
+> & {
   /** Epoch milliseconds; earlier versions wrote it as in a record. */
   readonly createdAt: number | string;
 };
 
 /** Fields of the record that have no column in the store, which keeps them as they are written here. */
-type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'reasoningEstimated' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
+type More = Pick<
+  LoggedRequest,
+  | 'tokensPerSecond'
+  | 'attempts'
+  | 'error'
+  | 'configHash'
+  | 'clientRequestId'
+  | 'clientAddress'
+  | 'method'
+  | 'path'
+  | 'nativeFinishReason'
+  | 'reasoningEstimated'
+  | 'costIsUpperBound'
+  | 'providerCost'
+  | 'usageDetails'
+  | 'prices'
+  | 'ruledOut'
+  | 'adjustments'
+  | 'timings'
+>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
@@ -46,14 +80,29 @@ export interface Finished extends Omit<LoggedRequest, Added>, Partial<Pick<Logge
 
 /** One request, as it is read from the journal. */
 export interface Entry {
-  /** JSON of Columns where there are parts. Otherwise JSON of a Finished or, where the process died before the end of the request, of a Started. */
+  /**
+   * JSON of Columns where there are parts. Otherwise JSON of a Finished or,
+   * where the process died before the end of the request, of a Started.
+   */
   readonly payload: string;
   readonly parts?: Parts | undefined;
   readonly isInterrupted: boolean;
 }
 
 /** The beginning of a request as a frame. */
-export function startedFrame({ id, createdAt, method, path, address, headers, principal, metadata, request, attempt, config }: Streaming): Frame {
+export function startedFrame({
+  id,
+  createdAt,
+  method,
+  path,
+  address,
+  headers,
+  principal,
+  metadata,
+  request,
+  attempt,
+  config,
+}: Streaming): Frame {
   const started: Started = {
     id,
     clientRequestId: clientRequestIdOf(headers),
@@ -79,20 +128,118 @@ export function loggedOf(record: RequestRecord, hasBodies: boolean): LoggedReque
   return { ...columns, ...moreOf(record) };
 }
 
-/** cost: each field by its name: an object made by rest takes four times as long, and JSON of objects of one hidden class is made faster. */
+/**
+ * cost: each field by its name: an object made by rest takes four times as long, and JSON of objects of one hidden class is made faster.
+ */
 function columnsOf(record: RequestRecord, promptStart: string | null): Columns {
-  const { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, path, metadata, fields } = record;
-  return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, door: doorOf(path), promptStart, metadata, fields, target: onlyTargetOf(record), used: (outcome !== 'answered' && isUsed(record)) || undefined };
+  const {
+    id,
+    createdAt,
+    userAgent,
+    requestedModel,
+    model,
+    provider,
+    key,
+    stream,
+    status,
+    outcome,
+    finishReason,
+    durationMs,
+    timeToFirstTokenMs,
+    usage,
+    usageEstimated,
+    cost,
+    path,
+    metadata,
+    fields,
+  } = record;
+  return {
+    id,
+    createdAt,
+    userAgent,
+    requestedModel,
+    model,
+    provider,
+    key,
+    stream,
+    status,
+    outcome,
+    finishReason,
+    durationMs,
+    timeToFirstTokenMs,
+    usage,
+    usageEstimated,
+    cost,
+    door: doorOf(path),
+    promptStart,
+    metadata,
+    fields,
+    target: onlyTargetOf(record),
+    used: (outcome !== 'answered' && isUsed(record)) || undefined,
+  };
 }
 
-const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
-  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings });
+const moreOf = ({
+  tokensPerSecond,
+  attempts,
+  error,
+  configHash,
+  clientRequestId,
+  clientAddress,
+  method,
+  path,
+  nativeFinishReason,
+  reasoningEstimated,
+  costIsUpperBound,
+  providerCost,
+  usageDetails,
+  prices,
+  ruledOut,
+  adjustments,
+  timings,
+}: RequestRecord): More => ({
+  tokensPerSecond,
+  attempts,
+  error,
+  configHash,
+  clientRequestId,
+  clientAddress,
+  method,
+  path,
+  nativeFinishReason,
+  reasoningEstimated,
+  costIsUpperBound,
+  providerCost,
+  usageDetails,
+  prices,
+  ruledOut,
+  adjustments,
+  timings,
+});
 
 /**
  * The columns without values that a reader assumes by default: null, false and empty lists (`otherwise` in `core/log/fields.ts`).
  * cost: a tenth of what a request takes on the disk.
  */
-const saidOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): Readonly<Record<keyof More, unknown>> => ({
+const saidOf = ({
+  tokensPerSecond,
+  attempts,
+  error,
+  configHash,
+  clientRequestId,
+  clientAddress,
+  method,
+  path,
+  nativeFinishReason,
+  reasoningEstimated,
+  costIsUpperBound,
+  providerCost,
+  usageDetails,
+  prices,
+  ruledOut,
+  adjustments,
+  timings,
+}: RequestRecord): Readonly<Record<keyof More, unknown>> => ({
   tokensPerSecond: tokensPerSecond ?? undefined,
   attempts: attempts.length === 0 ? undefined : attempts,
   error: error ?? undefined,
@@ -120,7 +267,11 @@ export function finishedFrameWithBodies(record: RequestRecord): Frame {
   const { request, response, reasoningContent } = record;
   const credentials = request === null ? [] : credentialsIn(request);
   const safe = (json: string): string => redacted(json, credentials);
-  const bodies = { sent: sentText(record, safe), request: request === null ? '' : safe(JSON.stringify(requestBody(request))), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
+  const bodies = {
+    sent: sentText(record, safe),
+    request: request === null ? '' : safe(JSON.stringify(requestBody(request))),
+    response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)),
+  };
   // cost: the choices hold the reasoning already, so it is not written a second time
   const isSaid = response === null || reasoningOf(response.choices) === reasoningContent;
   const columns = columnsOf(record, promptStartOf(request));

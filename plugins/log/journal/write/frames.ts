@@ -1,8 +1,8 @@
 /**
- * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | content`, little-endian. The length is
- * that of the content; the checksum covers kind and content. The content is JSON of an object or, in a frame in parts,
- * `u32 × 3 | record | more | request | response`: the lengths of the first three parts, then the parts, each JSON of an object or
- * empty. A frame with what was sent has `u32 × 4 | record | more | sent | request | response`. A reader finds the next sound frame after damage of any kind.
+ * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | content`, little-endian. The length is that
+ * of the content; the checksum covers kind and content. The content is JSON of an object or, in a frame in parts, `u32 × 3 | record |
+ * more | request | response`: the lengths of the first three parts, then the parts, each JSON of an object or empty. A frame with what
+ * was sent has `u32 × 4 | record | more | sent | request | response`. A reader finds the next sound frame after damage of any kind.
  */
 import { crc32 } from 'node:zlib';
 
@@ -50,7 +50,8 @@ const largest = 512 * 1024 * 1024;
 const widest = 3;
 
 /** The characters of a frame: at least a third of its bytes. */
-export const lengthOf = ({ payload, parts }: Frame): number => payload.length + (parts === undefined ? 0 : parts.more.length + (parts.sent?.length ?? 0) + parts.request.length + parts.response.length);
+export const lengthOf = ({ payload, parts }: Frame): number =>
+  payload.length + (parts === undefined ? 0 : parts.more.length + (parts.sent?.length ?? 0) + parts.request.length + parts.response.length);
 
 /** The frames as bytes, in `scratch` where they fit in it. One buffer for the whole group, so that one write takes it. */
 export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.alloc(0)): Buffer {
@@ -59,7 +60,10 @@ export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.
   const bytes = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
   let at = 0;
   for (const frame of frames) {
-    const end = frame.parts === undefined ? at + head + bytes.write(frame.payload, at + head) : writeParts(bytes, at + head, textsOf(frame.payload, frame.parts, frame.kind));
+    const end =
+      frame.parts === undefined
+        ? at + head + bytes.write(frame.payload, at + head)
+        : writeParts(bytes, at + head, textsOf(frame.payload, frame.parts, frame.kind));
     bytes.writeUInt32LE(end - at - head, at);
     bytes.writeUInt8(frame.kind, at + 8);
     bytes.writeUInt32LE(crc32(bytes.subarray(at + 8, end)), at + 4);
@@ -68,7 +72,8 @@ export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.
   return bytes.subarray(0, at);
 }
 
-const textsOf = (record: string, { more, sent = '', request, response }: Parts, kind: Kind): readonly string[] => (kind === WITH_SENT ? [record, more, sent, request, response] : [record, more, request, response]);
+const textsOf = (record: string, { more, sent = '', request, response }: Parts, kind: Kind): readonly string[] =>
+  kind === WITH_SENT ? [record, more, sent, request, response] : [record, more, request, response];
 
 /** Writes the lengths of all texts but the last one, and the texts. Returns the place after the last one. */
 function writeParts(bytes: Buffer, at: number, texts: readonly string[]): number {
@@ -89,7 +94,9 @@ export function decodeFrame(bytes: Buffer, at: number): Decoded {
   const end = at + head + size;
   if (end > bytes.length) return 'incomplete';
   if (bytes[textAt(kind, at)] !== openBrace || bytes[end - 1] !== closeBrace) return 'damaged';
-  return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4) ? { kind, content: bytes.subarray(at + head, end), end } : 'damaged';
+  return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4)
+    ? { kind, content: bytes.subarray(at + head, end), end }
+    : 'damaged';
 }
 
 const isKind = (kind: number): kind is Kind => kind === STARTED || kind === FINISHED || isInParts(kind);

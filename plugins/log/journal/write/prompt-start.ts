@@ -13,7 +13,9 @@ const halfAtEnd = /[\ud800-\udbff]$/;
 export function promptStartOf(request: ChatRequest | null): string | null {
   if (request === null) return null;
   if (request.ask?.kind === 'embeddings') return startOf(request.ask.inputs[0]);
-  const said = request.messages.findLast((message) => message.role === 'user' && textOf(message) !== null) ?? request.messages.findLast((message) => textOf(message) !== null);
+  const said =
+    request.messages.findLast((message) => message.role === 'user' && textOf(message) !== null) ??
+    request.messages.findLast((message) => textOf(message) !== null);
   return said === undefined ? null : startOf(textOf(said));
 }
 

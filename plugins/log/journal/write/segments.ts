@@ -13,7 +13,9 @@ export const pathOf = (folder: string, segment: number): string => join(folder, 
 
 /** The numbers of the segments in a folder, in order. */
 export function segmentsOf(folder: string): number[] {
-  return readdirSync(folder).flatMap((file) => (/^\d{8}\.seg$/.test(file) ? [Number.parseInt(file, 10)] : [])).sort((a, b) => a - b);
+  return readdirSync(folder)
+    .flatMap((file) => (/^\d{8}\.seg$/.test(file) ? [Number.parseInt(file, 10)] : []))
+    .sort((a, b) => a - b);
 }
 
 interface Claim {
@@ -107,7 +109,10 @@ interface Cursor {
 
 const beginning: Cursor = { segment: 0, offset: 0, open: [] };
 
-/** The place up to which the store has the journal. Where the cursor is lost or broken, the journal is read from its start, and the store ignores rows that it has already. */
+/**
+ * The place up to which the store has the journal. Where the cursor is lost or broken,
+ * the journal is read from its start, and the store ignores rows that it has already.
+ */
 export function readCursor(folder: string): Cursor {
   try {
     const { segment, offset, open } = JSON.parse(readFileSync(join(folder, 'cursor'), 'utf8')) as Partial<Cursor>;
@@ -117,7 +122,10 @@ export function readCursor(folder: string): Cursor {
   }
 }
 
-/** Writes the cursor. safety: when this returns, the cursor is on the disk under its final name. Only then may earlier segments be deleted. */
+/**
+ * Writes the cursor.
+ * safety: when this returns, the cursor is on the disk under its final name. Only then may earlier segments be deleted.
+ */
 export function writeCursor(folder: string, cursor: Cursor): void {
   const next = join(folder, 'cursor.next');
   const file = openSync(next, 'w', 0o600);

@@ -119,7 +119,10 @@ export class JournalWriter {
     this.#elsewhere = elsewhere;
   }
 
-  /** Resolves to true when the frame is written; to false when it was dropped, or when the write failed and the frame waits in memory: no request waits for a broken disk. */
+  /**
+   * Resolves to true when the frame is written; to false when it was dropped, or when
+   * the write failed and the frame waits in memory: no request waits for a broken disk.
+   */
   append(frame: Frame): Promise<boolean> {
     const isRecord = frame.kind !== STARTED;
     const { pressure } = this;
@@ -136,7 +139,9 @@ export class JournalWriter {
     return this.#told.promise;
   }
 
-  /** Call this when the folder was deleted and made again. The next group goes into another segment, because nobody would find the open one. */
+  /**
+   * Call this when the folder was deleted and made again. The next group goes into another segment, because nobody would find the open one.
+   */
   moveOn(): void {
     this.#isLost = true;
     this.#onDisk = 0;
@@ -212,7 +217,9 @@ export class JournalWriter {
       const startedAt = performance.now();
       // safety: a disk that fills up may take a part of the bytes, and the count says how many
       at += await new Promise<number>((resolve, reject) => {
-        write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) => (error === null ? resolve(count) : reject(error)));
+        write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) =>
+          error === null ? resolve(count) : reject(error),
+        );
       });
       this.#noteTime(startedAt);
       if (at === from) throw Object.assign(new Error('ENOSPC: nothing was written'), { code: 'ENOSPC' });
@@ -221,7 +228,8 @@ export class JournalWriter {
 
   /**
    * Returns how many bytes the kernel took. What is left is written on another thread, which also finds out what is wrong.
-   * cost: the kernel copies the bytes into its cache in microseconds; a thread that does it costs two switches, 25 µs of CPU and, twice a request, 0.1 ms of waiting
+   * cost: the kernel copies the bytes into its cache in microseconds; a thread that
+   * does it costs two switches, 25 µs of CPU and, twice a request, 0.1 ms of waiting
    */
   #writeNow(file: number, bytes: Buffer): number {
     const startedAt = performance.now();
@@ -241,7 +249,10 @@ export class JournalWriter {
     if (now - startedAt > this.#settings.slowMs) this.#slowUntil = now + slowForMs;
   }
 
-  /** Cuts off a group that was written in part. Where that fails too, the next group goes into another segment: readers step over a torn tail. */
+  /**
+   * Cuts off a group that was written in part. Where that fails too, the
+   * next group goes into another segment: readers step over a torn tail.
+   */
   async #undo(file: number): Promise<void> {
     try {
       await files.truncate(file, this.#offset);
@@ -278,14 +289,21 @@ export class JournalWriter {
   #say(pressure: Pressure): void {
     const { logger, maxBytes, maxWaiting } = this.#settings;
     const { dropped, bodiesDropped } = this.lost;
-    if (pressure === 'full' && !this.#isFull) logger.error('the journal is full: records are lost until the store takes some', { maxBytes, maxWaiting, bodiesDropped });
+    if (pressure === 'full' && !this.#isFull) {
+      logger.error('the journal is full: records are lost until the store takes some', { maxBytes, maxWaiting, bodiesDropped });
+    }
     if (pressure === 'none' && this.#isFull) logger.info('the journal has room again', { dropped, bodiesDropped });
     if (pressure !== 'bodies') this.#isFull = pressure === 'full';
   }
 
   #failed(error: unknown): void {
     const { logger, maxWaiting } = this.#settings;
-    if (this.#fault === null) logger.error('the journal cannot be written; requests are still served, and their records wait in memory, where the end of the process loses them', { error, maxWaiting, dropped: this.lost.dropped });
+    if (this.#fault === null) {
+      logger.error(
+        'the journal cannot be written; requests are still served, and their records wait in memory, where the end of the process loses them',
+        { error, maxWaiting, dropped: this.lost.dropped },
+      );
+    }
     this.#fault = error;
     this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
     this.#retry.unref();

@@ -13,7 +13,10 @@ export class Writers {
     this.#open.set(writer, tell);
   }
 
-  /** Closes a writer. The newest other writer writes the frames that it could not write; without another writer they are lost, and the loss is logged and counted. */
+  /**
+   * Closes a writer. The newest other writer writes the frames that it could not
+   * write; without another writer they are lost, and the loss is logged and counted.
+   */
   async close(writer: JournalWriter, logger: Logger): Promise<void> {
     const tell = this.#open.get(writer);
     this.#open.delete(writer);
@@ -28,7 +31,8 @@ export class Writers {
     }
     for (const frame of left) void heir.append(frame);
     const ids = records.map(({ payload }) => idOf(payload));
-    // safety: the start of these requests may be in the journal that ends now, and `interrupted` would be stored in place of their result. A thread that does not answer is not waited for
+    // safety: the start of these requests may be in the journal that ends now, and `interrupted`
+    // would be stored in place of their result. A thread that does not answer is not waited for
     await Promise.allSettled([tell?.(ids), tellHeir?.(ids)]);
   }
 }

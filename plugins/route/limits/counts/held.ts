@@ -10,7 +10,9 @@ export interface Owned extends Hold {
 }
 
 /** The subjects of the running requests; a subject whose limits a reload has changed, with the limits of the last request. */
-export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [...new Map(Array.from(running, ({ subjects }) => subjects.map((subject) => [subject.id, subject] as const)).flat()).values()];
+export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [
+  ...new Map(Array.from(running, ({ subjects }) => subjects.map((subject) => [subject.id, subject] as const)).flat()).values(),
+];
 
 /** What is reserved for each value, in the form that the script takes: exactly what the end of each request releases. */
 export function heldValues(subjects: readonly Subject[], running: Iterable<Owned>, now: number): readonly object[] {
@@ -21,11 +23,17 @@ export function heldValues(subjects: readonly Subject[], running: Iterable<Owned
       if (sum === undefined) continue;
       sum.running++;
       if (caps.tokens !== null) sum.tokens += tokens;
-      for (const { per } of caps.budgets) if (periodOf(per, askedAt).start === periodOf(per, now).start) sum.budgets.set(per, (sum.budgets.get(per) ?? 0n) + pico);
+      for (const { per } of caps.budgets) {
+        if (periodOf(per, askedAt).start === periodOf(per, now).start) sum.budgets.set(per, (sum.budgets.get(per) ?? 0n) + pico);
+      }
     }
   }
   return subjects.map(({ id, caps }) => {
     const sum = sums.get(id);
-    return { running: String(sum?.running ?? 0), tokens: String(sum?.tokens ?? 0), budgets: caps.budgets.map(({ per }) => String(sum?.budgets.get(per) ?? 0n)) };
+    return {
+      running: String(sum?.running ?? 0),
+      tokens: String(sum?.tokens ?? 0),
+      budgets: caps.budgets.map(({ per }) => String(sum?.budgets.get(per) ?? 0n)),
+    };
   });
 }

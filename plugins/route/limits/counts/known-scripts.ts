@@ -1,7 +1,10 @@
 /** The scripts that register a gateway in Redis: its name, its reservations, and what Redis has missed of it. */
 import { common, keysOfValue, spending } from './lua.ts';
 
-/** From now on Redis ignores messages under this name. KEYS: heard of that name. Returns the number of the last message that Redis has received. */
+/**
+ * From now on Redis ignores messages under this name. KEYS: heard of that
+ * name. Returns the number of the last message that Redis has received.
+ */
 export const closeScript = `
 redis.call('HSET', KEYS[1], 'closed', 1)
 redis.call('EXPIRE', KEYS[1], 86400)
@@ -9,8 +12,8 @@ return tonumber(redis.call('HGET', KEYS[1], 'last') or 0)
 `;
 
 /**
- * Registers a gateway with all of its reservations. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
- * and JSON of what it holds of each value. Returns the era: a changed era means that Redis has lost everything.
+ * Registers a gateway with all of its reservations. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease,
+ * a name for a new era, and JSON of what it holds of each value. Returns the era: a changed era means that Redis has lost everything.
  */
 export const registerScript = `${common}
 for former in string.gmatch(ARGV[2], '%S+') do redis.call('ZREM', KEYS[1], former) end
@@ -36,8 +39,8 @@ return redis.call('GET', KEYS[2])
 `;
 
 /**
- * Adds the requests that a gateway has admitted without Redis: once, even if the script runs several times. KEYS: alive, told (of these values at this moment), then those of
- * each value. ARGV: JSON of each value.
+ * Adds the requests that a gateway has admitted without Redis: once, even if the script runs several times.
+ * KEYS: alive, told (of these values at this moment), then those of each value. ARGV: JSON of each value.
  */
 export const missedScript = `${common}${spending}
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
@@ -54,7 +57,10 @@ end
 return 1
 `;
 
-/** A heartbeat. KEYS: alive, era. ARGV: gateway, lease, the era that the gateway knows: if Redis knows the gateway, Redis has lost no more than its name. Returns 0 where Redis does not know the gateway. */
+/**
+ * A heartbeat. KEYS: alive, era. ARGV: gateway, lease, the era that the gateway knows: if Redis knows
+ * the gateway, Redis has lost no more than its name. Returns 0 where Redis does not know the gateway.
+ */
 export const aliveScript = `${common}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[2])), ARGV[1])

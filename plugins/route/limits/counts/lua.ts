@@ -1,16 +1,19 @@
 /**
- * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`. Each script is one atomic step. This file has
- * the parts that the scripts share; the scripts are in `scripts.ts` and `known-scripts.ts`.
- * All keys are declared and have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
+ * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`. Each script is one atomic step.
+ * This file has the parts that the scripts share; the scripts are in `scripts.ts` and `known-scripts.ts`. All keys are declared and
+ * have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
  *
- * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. The list of a window has its
- * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: when a gateway
- * sends nothing for the time of its lease, its holds end.
+ * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held.
+ * The list of a window has its tenths of a second in order; the hash has the amount of each, its latest time, and the
+ * sum. What is held is a hash by gateway: when a gateway sends nothing for the time of its lease, its holds end.
  *
- * A reply may be lost on its way. Therefore a gateway numbers its messages, and Redis keeps the number of the last message that it has received: the gateway
- * asks for that number afterwards, and repeats only messages that Redis has not received.
+ * A reply may be lost on its way. Therefore a gateway numbers its messages, and Redis keeps the number of the last message
+ * that it has received: the gateway asks for that number afterwards, and repeats only messages that Redis has not received.
  */
-/** Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value's last request: callers can invent values without limit. The sum is then read from the log again. */
+/**
+ * Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value's
+ * last request: callers can invent values without limit. The sum is then read from the log again.
+ */
 export const unspentMs = 3_600_000;
 
 /** How many keys a value has besides those of its budgets, which follow them. */
@@ -44,8 +47,9 @@ end
 
 /**
  * The time, and windows of 60 s.
- * safety: each script with a numbered message begins with this part. Its first write takes no memory, and then Redis runs the whole script also where it has
- * no memory left. A message that alone is refused counts as received, because Redis takes the next one, with a higher number.
+ * safety: each script with a numbered message begins with this part. Its first write takes no
+ * memory, and then Redis runs the whole script also where it has no memory left. A message that
+ * alone is refused counts as received, because Redis takes the next one, with a higher number.
  */
 export const common = `
 local time = redis.call('TIME')

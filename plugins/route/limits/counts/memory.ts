@@ -66,7 +66,9 @@ class Counts {
 
   /** Forgets old accounts. An account without spending can be made again unchanged. */
   sweep(now: number): void {
-    this.accounts = this.accounts.filter(({ per, start, spent, held }) => held !== 0n || (start === periodOf(per, now).start && (spent ?? 0n) !== 0n));
+    this.accounts = this.accounts.filter(
+      ({ per, start, spent, held }) => held !== 0n || (start === periodOf(per, now).start && (spent ?? 0n) !== 0n),
+    );
   }
 
   isIdle(now: number): boolean {
@@ -118,7 +120,10 @@ export class MemoryLedger implements Ledger {
   }
 
   split(hold: Hold, count: number): readonly [Hold, Hold] {
-    return [{ ...hold, subjects: hold.subjects.slice(0, count) }, { ...hold, subjects: hold.subjects.slice(count) }];
+    return [
+      { ...hold, subjects: hold.subjects.slice(0, count) },
+      { ...hold, subjects: hold.subjects.slice(count) },
+    ];
   }
 
   settle({ subjects, tokens: held, pico, isLight, at }: Hold, tokens: number): void {
@@ -180,14 +185,20 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  /** For people: the level, with the spending that this process knows of budgets that Redis or the parent does not have, because no request has asked there yet. */
+  /**
+   * For people: the level, with the spending that this process knows of budgets
+   * that Redis or the parent does not have, because no request has asked there yet.
+   */
   filled(subject: Subject, level: Level): Level {
     const now = this.#clock();
     const spentOf = ({ per }: BudgetCap): bigint | null => {
       const account = this.#counts.get(subject.id)?.accountOf(per, now);
       return account?.spent ?? this.spentBefore(subject, per, periodOf(per, now).start);
     };
-    return { ...level, budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })) };
+    return {
+      ...level,
+      budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })),
+    };
   }
 
   /** Whether anything is counted for the value with this id. */
@@ -208,7 +219,16 @@ export class MemoryLedger implements Ledger {
     const { caps } = subject;
     const counts = this.#countsOf(subject);
     const others = counts.othersAt(now);
-    const level: Level = { requests: 0, requestsResetMs: 0, requestsWaitMs: null, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: counts.running + others.running, budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now) };
+    const level: Level = {
+      requests: 0,
+      requestsResetMs: 0,
+      requestsWaitMs: null,
+      tokens: 0,
+      tokensResetMs: 0,
+      tokensWaitMs: null,
+      running: counts.running + others.running,
+      budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now),
+    };
     if (caps.requests !== null) {
       level.requests = counts.requests.sum(now) + others.requests;
       level.requestsResetMs = counts.requests.resetMs(now) || resetOf(others, now);

@@ -1,4 +1,7 @@
-/** The requests that this gateway has admitted and that Redis has not received, or may not have received: Redis was away, or its reply was lost. */
+/**
+ * The requests that this gateway has admitted and that Redis has not
+ * received, or may not have received: Redis was away, or its reply was lost.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Charge, Subject } from '../ledger.ts';
 import { expiryOf, periodName } from './redis-keys.ts';
@@ -104,7 +107,9 @@ export class Missed {
     for (const { number, remember } of unsure) if (number > last) remember();
   }
 
-  /** Redis has lost everything. In place of what it missed, it gets everything that this gateway has admitted; the spending is in the log. */
+  /**
+   * Redis has lost everything. In place of what it missed, it gets everything that this gateway has admitted; the spending is in the log.
+   */
   lost(all: readonly Omit<MissedOf, 'charged'>[]): void {
     this.#values.clear();
     this.#batches = [];
@@ -125,7 +130,12 @@ export class Missed {
   }
 
   #pack(all: readonly MissedOf[]): void {
-    const values = all.map(({ subject, requests, tokens, charged }) => ({ subject, requests: requests.entries(), tokens: tokens.entries(), charged }));
+    const values = all.map(({ subject, requests, tokens, charged }) => ({
+      subject,
+      requests: requests.entries(),
+      tokens: tokens.entries(),
+      charged,
+    }));
     let [batch, amounts]: [Told[], number] = [[], 0];
     for (const value of values.flatMap(inParts)) {
       const more = value.requests.length + value.tokens.length;
@@ -142,7 +152,9 @@ export class Missed {
   /** Forgets values without any counts, because callers can make up any number of values. */
   #sweep(now: number): void {
     if (++this.#added % sweepEvery !== 0) return;
-    for (const [id, { requests, tokens, charged }] of this.#values) if (charged.size === 0 && requests.sum(now) === 0 && tokens.sum(now) === 0) this.#values.delete(id);
+    for (const [id, { requests, tokens, charged }] of this.#values) {
+      if (charged.size === 0 && requests.sum(now) === 0 && tokens.sum(now) === 0) this.#values.delete(id);
+    }
   }
 
   #of(subject: Subject): MissedOf {
@@ -152,11 +164,17 @@ export class Missed {
   }
 }
 
-/** A value in the form that the script takes, with its spending or without. The clock of Redis is another one, so each amount comes with its age. */
+/**
+ * A value in the form that the script takes, with its spending or without.
+ * The clock of Redis is another one, so each amount comes with its age.
+ */
 export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number, tellsSpent: boolean): object => ({
   requests: agesOf(requests, now),
   tokens: agesOf(tokens, now),
-  charged: caps.budgets.map(({ per }) => ({ pico: String((tellsSpent ? charged.get(periodName(per, now)) : undefined) ?? 0n), expires: String(expiryOf(per, now)) })),
+  charged: caps.budgets.map(({ per }) => ({
+    pico: String((tellsSpent ? charged.get(periodName(per, now)) : undefined) ?? 0n),
+    expires: String(expiryOf(per, now)),
+  })),
 });
 
 const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number, amount: number])[] =>
@@ -166,6 +184,8 @@ const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number,
 function inParts({ subject, requests, tokens, charged }: Told): Told[] {
   const most = mostAmounts / 2;
   const parts = [{ subject, requests: requests.slice(0, most), tokens: tokens.slice(0, most), charged }];
-  for (let at = most; at < Math.max(requests.length, tokens.length); at += most) parts.push({ subject, requests: requests.slice(at, at + most), tokens: tokens.slice(at, at + most), charged: new Map() });
+  for (let at = most; at < Math.max(requests.length, tokens.length); at += most) {
+    parts.push({ subject, requests: requests.slice(at, at + most), tokens: tokens.slice(at, at + most), charged: new Map() });
+  }
   return parts;
 }

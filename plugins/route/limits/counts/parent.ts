@@ -1,4 +1,7 @@
-/** The counts of all workers of this machine, in their parent process. When a worker has ended, for any reason, its reservations are released. */
+/**
+ * The counts of all workers of this machine, in their parent process.
+ * When a worker has ended, for any reason, its reservations are released.
+ */
 import type { ParentSide } from '../../../../core/workers/relay.ts';
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
@@ -22,7 +25,10 @@ export class ParentCounts implements ParentSide {
   readonly #memory: MemoryLedger;
   readonly #held = new Map<string, Held>();
   /** The spending of budgets before this process began to count, as workers have read it from the log: by value and period. */
-  readonly #spentBefore = new Map<string, { readonly id: string; readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
+  readonly #spentBefore = new Map<
+    string,
+    { readonly id: string; readonly per: Budget['per']; readonly start: number; readonly pico: bigint }
+  >();
   /** Budgets without spending, whose values had no counts at the last check. */
   #unused: ReadonlySet<string> = new Set();
   #sweepAt = 0;
@@ -86,7 +92,9 @@ export class ParentCounts implements ParentSide {
     this.#memory.charge({ subjects: subjects.map(fromWire), pico: BigInt(pico), at });
   }
 
-  /** Settles a part of a hold; the other part may be settled later. A hold that was settled before, or ended with its worker, is no fault. */
+  /**
+   * Settles a part of a hold; the other part may be settled later. A hold that was settled before, or ended with its worker, is no fault.
+   */
   #settle({ name, subjects, tokens }: Extract<Said, { what: 'settle' }>): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
@@ -103,7 +111,9 @@ export class ParentCounts implements ParentSide {
     const spent = sums.map(({ subject, pico, ...sum }) => ({ ...sum, subject: fromWire(subject), pico: BigInt(pico) }));
     for (const { subject, per, start, pico } of isNew ? spent : []) {
       const name = `${subject.id} ${per}`;
-      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { id: subject.id, per, start, pico });
+      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) {
+        this.#spentBefore.set(name, { id: subject.id, per, start, pico });
+      }
     }
     this.#memory.atLeast(spent);
   }

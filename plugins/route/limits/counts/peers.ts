@@ -45,7 +45,11 @@ export class PeerLedger implements Ledger {
     const { subjects, tokens, pico, isLight, isLook } = ask;
     const name = this.#nextName();
     try {
-      const { hasRoom, levels: wired } = (await this.#ask({ what: 'reserve', name, ask: { subjects: subjects.map(toWire), tokens, pico: String(pico), isLight, isLook } })) as Reserved;
+      const { hasRoom, levels: wired } = (await this.#ask({
+        what: 'reserve',
+        name,
+        ask: { subjects: subjects.map(toWire), tokens, pico: String(pico), isLight, isLook },
+      })) as Reserved;
       const levels = wired.map(levelFromWire);
       const hold: NamedHold | null = hasRoom && !isLook ? { subjects, tokens, pico, isLight, at: this.#clock(), name } : null;
       return { levels, refusal: hasRoom ? null : refusalOf(ask, levels), hold };
@@ -78,7 +82,9 @@ export class PeerLedger implements Ledger {
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
     if (subjects.length === 0) return [];
     const wired = (await this.#ask({ what: 'levels', subjects: subjects.map(toWire) }).catch(() => null)) as readonly WiredLevel[] | null;
-    return wired === null ? this.#memory.levels(subjects) : wired.map((level, at) => this.#memory.filled(subjects[at] as Subject, levelFromWire(level)));
+    return wired === null
+      ? this.#memory.levels(subjects)
+      : wired.map((level, at) => this.#memory.filled(subjects[at] as Subject, levelFromWire(level)));
   }
 
   async known(): Promise<readonly Subject[]> {
@@ -92,21 +98,35 @@ export class PeerLedger implements Ledger {
   }
 
   #learn(sums: readonly Spent[], isNew: boolean): void {
-    if (sums.length > 0) this.#tell({ what: 'spent', isNew, sums: sums.map(({ subject, per, start, pico }) => ({ subject: toWire(subject), per, start, pico: String(pico) })) });
+    if (sums.length > 0) {
+      this.#tell({
+        what: 'spent',
+        isNew,
+        sums: sums.map(({ subject, per, start, pico }) => ({ subject: toWire(subject), per, start, pico: String(pico) })),
+      });
+    }
   }
 
   /** Sends the parent the spending of budgets for which the parent does not have it. */
   async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
     const unread = unreadOf(subjects, levels, this.#clock());
-    const read = await Promise.all(unread.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })));
-    this.#learn(read.flatMap(({ pico, ...sum }) => (pico === null ? [] : [{ ...sum, pico }])), true);
+    const read = await Promise.all(
+      unread.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })),
+    );
+    this.#learn(
+      read.flatMap(({ pico, ...sum }) => (pico === null ? [] : [{ ...sum, pico }])),
+      true,
+    );
   }
 
   #ask(said: Said): Promise<unknown> {
     return this.#peers.atParent(said, patienceMs);
   }
 
-  /** Sends a message until the parent confirms it. safety: an unheard message would leave a reservation for ever, or a request uncharged. */
+  /**
+   * Sends a message until the parent confirms it.
+   * safety: an unheard message would leave a reservation for ever, or a request uncharged.
+   */
   #tell(said: Said): void {
     this.#ask(said).catch(() => {
       this.#untold.push(said);

@@ -29,7 +29,11 @@ export const expiryOf = (per: Budget['per'], at: number): number => {
 };
 
 /** The keys of values, in the order in which the scripts take them. */
-export const keysOf = (subjects: readonly Subject[], at: number): string[] => subjects.flatMap((subject) => [...valueKeys(subject), ...subject.caps.budgets.flatMap(({ per }) => [spentKey(subject, per, at), heldKey(subject, per, at)])]);
+export const keysOf = (subjects: readonly Subject[], at: number): string[] =>
+  subjects.flatMap((subject) => [
+    ...valueKeys(subject),
+    ...subject.caps.budgets.flatMap(({ per }) => [spentKey(subject, per, at), heldKey(subject, per, at)]),
+  ]);
 const parts = ['requests', 'requests-order', 'tokens', 'tokens-order', 'tokens-held', 'running'] as const;
 const valueKeys = ({ id }: Subject): string[] => parts.map((part) => `${prefix}${part}:${id}`);
 
@@ -41,13 +45,24 @@ const waitOf = (ms: number): number | null => (ms < 0 ? null : ms);
 export function levelsOf(subjects: readonly Subject[], numbers: readonly string[]): Level[] {
   let at = 0;
   return subjects.map(({ caps }) => {
-    const [requests, requestsResetMs, tokens, tokensResetMs, tokensWaitMs, running, requestsWaitMs] = numbers.slice(at, at + numbersOfValue).map(Number) as [number, number, number, number, number, number, number];
+    const [requests, requestsResetMs, tokens, tokensResetMs, tokensWaitMs, running, requestsWaitMs] = numbers
+      .slice(at, at + numbersOfValue)
+      .map(Number) as [number, number, number, number, number, number, number];
     at += numbersOfValue;
     const budgets = caps.budgets.map(() => {
       const [spent, held] = [numbers[at] as string, numbers[at + 1] as string];
       at += 2;
       return { spent: spent === '' ? null : BigInt(spent), held: BigInt(held) };
     });
-    return { requests, requestsResetMs, requestsWaitMs: waitOf(requestsWaitMs), tokens, tokensResetMs, tokensWaitMs: waitOf(tokensWaitMs), running, budgets };
+    return {
+      requests,
+      requestsResetMs,
+      requestsWaitMs: waitOf(requestsWaitMs),
+      tokens,
+      tokensResetMs,
+      tokensWaitMs: waitOf(tokensWaitMs),
+      running,
+      budgets,
+    };
   });
 }

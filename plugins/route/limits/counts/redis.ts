@@ -1,6 +1,6 @@
 /**
- * Counts in Redis, shared by all gateways that use it. Each admitted request is counted in memory too: while Redis is away, this gateway goes on
- * by itself from its last known counts, and afterwards sends Redis the requests that it has admitted meanwhile.
+ * Counts in Redis, shared by all gateways that use it. Each admitted request is counted in memory too: while Redis is away, this
+ * gateway goes on by itself from its last known counts, and afterwards sends Redis the requests that it has admitted meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '../../../../core/config.ts';
@@ -44,8 +44,8 @@ export class RedisLedger implements Ledger {
   /** The gateway that serves now sets how to find out the spending, and what to do while Redis is away. */
   readonly seeds: Seeds;
   /**
-   * Reads the sums of the log again, and gives them to `atLeast`; null: there is no log. Spending from the time without Redis is in the log, and another
-   * gateway may have read it there already: if it were sent to Redis as well, it would count twice.
+   * Reads the sums of the log again, and gives them to `atLeast`; null: there is no log. Spending from the time without Redis
+   * is in the log, and another gateway may have read it there already: if it were sent to Redis as well, it would count twice.
    */
   readAgain: (() => void) | null = null;
   whenAway: Redis['whenAway'] = 'local';
@@ -130,7 +130,8 @@ export class RedisLedger implements Ledger {
     const remember = (): void => void (hold !== null && this.#missed.requests(ask.subjects, now));
     if (said !== null || hold !== null) this.#doubt();
     if (said === null) remember();
-    // Redis may hold a reservation for this request, refused or not; it ends with the present name of the gateway, which the next heartbeat gives up
+    // Redis may hold a reservation for this request, refused or not; it ends
+    // with the present name of the gateway, which the next heartbeat gives up
     else this.#missed.perhaps(said, remember);
     if (verdict === null) throw new Away('Redis, which has the counts of limits and budgets, is away.');
     return hold === null ? verdict : { ...verdict, hold: this.#own(hold, '', now) };
@@ -148,8 +149,18 @@ export class RedisLedger implements Ledger {
     const { subjects, tokens, pico, isLight, isLook } = ask;
     const now = this.#clock();
     const said = { name: this.#name, number: isLook ? 0 : ++this.#number };
-    const limits = subjects.flatMap(({ caps }) => [caps.requests ?? -1, caps.tokens ?? -1, caps.concurrent ?? -1, caps.budgets.length, ...caps.budgets.map((cap) => String(cap.pico))]);
-    const asked = this.#redis.run(reserveScript, [aliveKey, heardKey(said.name), ...keysOf(subjects, now)], [said.name, said.number, isLight ? 1 : 0, tokens, String(pico), ...limits]);
+    const limits = subjects.flatMap(({ caps }) => [
+      caps.requests ?? -1,
+      caps.tokens ?? -1,
+      caps.concurrent ?? -1,
+      caps.budgets.length,
+      ...caps.budgets.map((cap) => String(cap.pico)),
+    ]);
+    const asked = this.#redis.run(
+      reserveScript,
+      [aliveKey, heardKey(said.name), ...keysOf(subjects, now)],
+      [said.name, said.number, isLight ? 1 : 0, tokens, String(pico), ...limits],
+    );
     const reply = (await asked.catch((cause: unknown) => {
       throw new NoReply(said, cause);
     })) as [number, ...string[]];
@@ -183,16 +194,27 @@ export class RedisLedger implements Ledger {
 
   charge(charge: Charge): void {
     this.#memory.charge(charge);
-    const budgets = charge.subjects.flatMap((subject) => subject.caps.budgets.map(({ per }) => ({ key: spentKey(subject, per, charge.at), expires: expiryOf(per, charge.at) })));
-    this.#tell({ script: chargeScript, keys: budgets.map(({ key }) => key), args: [String(charge.pico), ...budgets.map(({ expires }) => expires)] }, () => this.#missed.charge(charge));
+    const budgets = charge.subjects.flatMap((subject) =>
+      subject.caps.budgets.map(({ per }) => ({ key: spentKey(subject, per, charge.at), expires: expiryOf(per, charge.at) })),
+    );
+    this.#tell(
+      { script: chargeScript, keys: budgets.map(({ key }) => key), args: [String(charge.pico), ...budgets.map(({ expires }) => expires)] },
+      () => this.#missed.charge(charge),
+    );
   }
 
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
     const levels: Level[] = [];
     for (let at = 0; at < subjects.length; at += valuesPerCall) {
       const some = subjects.slice(at, at + valuesPerCall);
-      const verdict = this.#redis.isAway ? null : await this.#ask({ subjects: some, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
-      levels.push(...(verdict === null ? this.#memory.levels(some) : verdict.levels.map((level, index) => this.#memory.filled(some[index] as Subject, level))));
+      const verdict = this.#redis.isAway
+        ? null
+        : await this.#ask({ subjects: some, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
+      levels.push(
+        ...(verdict === null
+          ? this.#memory.levels(some)
+          : verdict.levels.map((level, index) => this.#memory.filled(some[index] as Subject, level))),
+      );
     }
     return levels;
   }
@@ -227,7 +249,11 @@ export class RedisLedger implements Ledger {
 
   /** False: Redis must get much data first, and the request does not wait for that. */
   async #registered(): Promise<boolean> {
-    return await within(this.#register().then(() => true), patienceMs, false);
+    return await within(
+      this.#register().then(() => true),
+      patienceMs,
+      false,
+    );
   }
 
   async #register(): Promise<void> {
@@ -237,7 +263,9 @@ export class RedisLedger implements Ledger {
   /** Registers this gateway under a new name with all of its holds, and sends Redis what it has missed. */
   async #makeKnown(): Promise<void> {
     this.#name = randomUUID();
-    for (const name of this.#missed.unsureNames()) this.#missed.heard(name, (await this.#redis.run(closeScript, [heardKey(name)], [])) as number);
+    for (const name of this.#missed.unsureNames()) {
+      this.#missed.heard(name, (await this.#redis.run(closeScript, [heardKey(name)], [])) as number);
+    }
     while (this.#asking.size > 0) await Promise.allSettled(this.#asking);
     const doubts = this.#doubts;
     const era = await this.#takeName();
@@ -248,7 +276,18 @@ export class RedisLedger implements Ledger {
     let hasSpent = false;
     for (let batch = this.#missed.next(); batch !== null; batch = this.#missed.next()) {
       const now = this.#clock();
-      await this.#redis.run(missedScript, [aliveKey, toldKey(batch.name), ...keysOf(batch.values.map(({ subject }) => subject), now)], [JSON.stringify(batch.values.map((value) => toldOf(value, now, this.readAgain === null)))]);
+      await this.#redis.run(
+        missedScript,
+        [
+          aliveKey,
+          toldKey(batch.name),
+          ...keysOf(
+            batch.values.map(({ subject }) => subject),
+            now,
+          ),
+        ],
+        [JSON.stringify(batch.values.map((value) => toldOf(value, now, this.readAgain === null)))],
+      );
       this.#missed.wasTold();
       hasSpent ||= batch.values.some(({ charged }) => charged.size > 0);
     }
@@ -269,7 +308,11 @@ export class RedisLedger implements Ledger {
         const now = this.#clock();
         // requests that have ended meanwhile hold nothing any more
         const held = heldValues(some, this.#running, now);
-        era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some, now)], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)])) as string;
+        era = (await this.#redis.run(
+          registerScript,
+          [aliveKey, eraKey, ...keysOf(some, now)],
+          [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)],
+        )) as string;
       }
     } catch (error) {
       // safety: a Redis that refuses writes has not stored the name, and may refuse one name for each request
@@ -284,7 +327,9 @@ export class RedisLedger implements Ledger {
     if (this.#redis.isAway || (!this.#isKnown && this.#running.size === 0 && this.#missed.isEmpty)) return;
     try {
       if (!this.#isKnown) await this.#register();
-      else if ((await this.#redis.run(aliveScript, [aliveKey, eraKey], [this.#name, this.#leaseMs, this.#era as string])) === 0) await this.#register();
+      else if ((await this.#redis.run(aliveScript, [aliveKey, eraKey], [this.#name, this.#leaseMs, this.#era as string])) === 0) {
+        await this.#register();
+      }
     } catch {
       // the client of Redis reports its own failures, and the next heartbeat tries again
       this.#doubt();

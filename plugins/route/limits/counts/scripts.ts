@@ -2,9 +2,9 @@
 import { common, hearing, keysOfValue, spending, unspentMs } from './lua.ts';
 
 /**
- * Checks whether all limits have room for the request, and reserves that room.
- * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: only look), light, tokens, pico; then of each value: its limits (-1: none) of
- * requests, tokens, running requests, the number of its budgets, and the limit of each budget.
+ * Checks whether all limits have room for the request, and reserves that room. KEYS: alive, heard, then those
+ * of each value. ARGV: gateway, number (0: only look), light, tokens, pico; then of each value: its limits
+ * (-1: none) of requests, tokens, running requests, the number of its budgets, and the limit of each budget.
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.
  */
 export const reserveScript = `${common}${hearing}
@@ -122,9 +122,9 @@ return reply
 `;
 
 /**
- * A request is over. KEYS as for `reserve`. ARGV: gateway, number, the gateway of the hold, held tokens, used tokens, held pico; then of each value: whether
- * its tokens are limited, and the number of its budgets. A hold of a gateway that Redis no longer knows was released before.
- * Returns 0 where Redis does not know the gateway: nothing was done.
+ * A request is over. KEYS as for `reserve`. ARGV: gateway, number, the gateway of the hold, held tokens, used tokens,
+ * held pico; then of each value: whether its tokens are limited, and the number of its budgets. A hold of a gateway
+ * that Redis no longer knows was released before. Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const settleScript = `${common}${hearing}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
@@ -170,8 +170,8 @@ return 1
 `;
 
 /**
- * Adds spending. KEYS: alive, heard, then the sum of each budget. A sum that Redis does not have is read from the log, which includes this amount.
- * ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
+ * Adds spending. KEYS: alive, heard, then the sum of each budget. A sum that Redis does not have is read from the log, which includes
+ * this amount. ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const chargeScript = `${common}${hearing}${spending}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
@@ -180,7 +180,10 @@ for at = 3, #KEYS do spend(KEYS[at], ARGV[3], ARGV[at + 1]) end
 return 1
 `;
 
-/** Sets the sum of a budget from the log, where Redis has none or a smaller one. KEYS: alive, then the sum of each budget. ARGV: pico and expiry of each. */
+/**
+ * Sets the sum of a budget from the log, where Redis has none or a smaller one.
+ * KEYS: alive, then the sum of each budget. ARGV: pico and expiry of each.
+ */
 export const atLeastScript = `
 local function isLess(one, other) return #one < #other or (#one == #other and one < other) end
 for at = 2, #KEYS do

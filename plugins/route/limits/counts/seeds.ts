@@ -38,7 +38,13 @@ export class Seeds {
       const some = sums.slice(at, at + valuesPerCall);
       const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
       // the client of Redis reports its own failures, and the sums are read again and again
-      this.#parts.redis.run(atLeastScript, [aliveKey, ...keys], some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)])).catch(() => {});
+      this.#parts.redis
+        .run(
+          atLeastScript,
+          [aliveKey, ...keys],
+          some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)]),
+        )
+        .catch(() => {});
     }
   }
 

@@ -1,7 +1,8 @@
 /**
- * How much happened in the last 60 seconds. The window slides: a minute is any 60 seconds, so no such minute has more than the limit.
- * Everything within a tenth of a second is one amount, and counts until its last part is 60 seconds old: at most 0.1 s too long, and never too
- * short. cost: a window has at most 601 amounts, however much happens.
+ * How much happened in the last 60 seconds. The window slides: a minute is any 60 seconds, so no
+ * such minute has more than the limit. Everything within a tenth of a second is one amount, and
+ * counts until its last part is 60 seconds old: at most 0.1 s too long, and never too short.
+ * cost: a window has at most 601 amounts, however much happens.
  */
 export const windowMs = 60_000;
 const slotMs = 100;

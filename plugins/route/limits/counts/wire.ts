@@ -21,11 +21,27 @@ interface WiredSpent extends Omit<Spent, 'subject' | 'pico'> {
   readonly pico: string;
 }
 
-export const toWire = ({ id, by, value, caps }: Subject): WiredSubject => ({ id, by, value, caps: { ...caps, budgets: caps.budgets.map((cap) => ({ ...cap, pico: String(cap.pico) })) } });
-export const fromWire = ({ id, by, value, caps }: WiredSubject): Subject => ({ id, by, value, caps: { ...caps, budgets: caps.budgets.map((cap) => ({ ...cap, pico: BigInt(cap.pico) })) } });
+export const toWire = ({ id, by, value, caps }: Subject): WiredSubject => ({
+  id,
+  by,
+  value,
+  caps: { ...caps, budgets: caps.budgets.map((cap) => ({ ...cap, pico: String(cap.pico) })) },
+});
+export const fromWire = ({ id, by, value, caps }: WiredSubject): Subject => ({
+  id,
+  by,
+  value,
+  caps: { ...caps, budgets: caps.budgets.map((cap) => ({ ...cap, pico: BigInt(cap.pico) })) },
+});
 
-export const levelToWire = (level: Level): WiredLevel => ({ ...level, budgets: level.budgets.map(({ spent, held }) => ({ spent: spent === null ? null : String(spent), held: String(held) })) });
-export const levelFromWire = (level: WiredLevel): Level => ({ ...level, budgets: level.budgets.map(({ spent, held }): BudgetLevel => ({ spent: spent === null ? null : BigInt(spent), held: BigInt(held) })) });
+export const levelToWire = (level: Level): WiredLevel => ({
+  ...level,
+  budgets: level.budgets.map(({ spent, held }) => ({ spent: spent === null ? null : String(spent), held: String(held) })),
+});
+export const levelFromWire = (level: WiredLevel): Level => ({
+  ...level,
+  budgets: level.budgets.map(({ spent, held }): BudgetLevel => ({ spent: spent === null ? null : BigInt(spent), held: BigInt(held) })),
+});
 
 /** A hold of a worker, with the name by which the parent knows it. */
 export interface NamedHold extends Hold {
@@ -37,7 +53,13 @@ export type Said =
   | { readonly what: 'reserve'; readonly name: string; readonly ask: WiredAsk }
   | { readonly what: 'settle'; readonly name: string; readonly subjects: readonly string[]; readonly tokens: number }
   /** `name`: a worker that does not know whether the parent received a message sends the message again under the same name. */
-  | { readonly what: 'charge'; readonly name: string; readonly subjects: readonly WiredSubject[]; readonly pico: string; readonly at: number }
+  | {
+      readonly what: 'charge';
+      readonly name: string;
+      readonly subjects: readonly WiredSubject[];
+      readonly pico: string;
+      readonly at: number;
+    }
   | { readonly what: 'known' }
   | { readonly what: 'levels'; readonly subjects: readonly WiredSubject[] }
   /** `isNew`: the parent does not know the spending of these values. */

@@ -61,15 +61,24 @@ export function checkLiteral(host: string, { isAllowed }: Reach): void {
 
 /**
  * The look-up of one connection.
- * safety: the socket connects to exactly this address, so a name that has a public address first and a private one later does not get through.
+ * safety: the socket connects to exactly this address, so a name that has
+ * a public address first and a private one later does not get through.
  */
-export const lookupBy = ({ isAllowed, resolve: addressesOf }: Reach): LookupFunction => (name, { all }, callback) => {
-  const look = async (): Promise<{ address: string; family: number }[]> => {
-    const found = await addressesOf(name);
-    const allowed = found.filter(isAllowed);
-    if (allowed.length === 0) throw found.length === 0 ? new Unreached('its name is not known', false) : forbidden();
-    return allowed.map((address) => ({ address, family: isIP(address) }));
+export const lookupBy =
+  ({ isAllowed, resolve: addressesOf }: Reach): LookupFunction =>
+  (name, { all }, callback) => {
+    const look = async (): Promise<{ address: string; family: number }[]> => {
+      const found = await addressesOf(name);
+      const allowed = found.filter(isAllowed);
+      if (allowed.length === 0) throw found.length === 0 ? new Unreached('its name is not known', false) : forbidden();
+      return allowed.map((address) => ({ address, family: isIP(address) }));
+    };
+    const given = callbackify(look);
+    given((error, found) =>
+      error !== null
+        ? callback(error, '')
+        : all === true
+          ? callback(null, found)
+          : callback(null, found[0]?.address ?? '', found[0]?.family),
+    );
   };
-  const given = callbackify(look);
-  given((error, found) => (error !== null ? callback(error, '') : all === true ? callback(null, found) : callback(null, found[0]?.address ?? '', found[0]?.family)));
-};

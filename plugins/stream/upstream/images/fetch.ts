@@ -38,17 +38,28 @@ async function opened(address: string, { reach, signal }: Omit<FetchOptions, 'ho
   let url = parsed(address);
   for (let redirects = 0; ; redirects++) {
     checkLiteral(url.hostname, reach);
-    const request = get(url, { agent: false, lookup: lookupBy(reach), signal, headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'model-gateway' } });
+    const request = get(url, {
+      agent: false,
+      lookup: lookupBy(reach),
+      signal,
+      headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'model-gateway' },
+    });
     // safety: the request may be cancelled at any time, and an error without a listener ends the process
     request.on('error', () => {});
-    // safety: Node closes a connection whose `upgrade` has no listener without any event, and the request would wait until its own time limit
+    // safety: Node closes a connection whose `upgrade` has no listener
+    // without any event, and the request would wait until its own time limit
     request.once('upgrade', ({ statusCode = 0 }, socket: Socket) => {
       socket.destroy();
       request.emit('error', new Unreached(`its server answered ${statusCode}`, false));
     });
-    const [response] = (await once(request, 'response').catch((thrown: unknown) => { throw thrown instanceof Unreached ? thrown : new Unreached('its server cannot be reached', false); })) as [IncomingMessage];
+    const [response] = (await once(request, 'response').catch((thrown: unknown) => {
+      throw thrown instanceof Unreached ? thrown : new Unreached('its server cannot be reached', false);
+    })) as [IncomingMessage];
     response.on('error', () => {});
-    const { statusCode: status = 0, headers: { location } } = response;
+    const {
+      statusCode: status = 0,
+      headers: { location },
+    } = response;
     if (status === 200) return response;
     response.destroy();
     if (location === undefined || status < 300 || status >= 400) throw new Unreached(`its server answered ${status}`, false);
@@ -88,4 +99,5 @@ const beginnings: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/webp', /^RIFF[^]{4}WEBP/],
 ];
 
-const typeOf = (bytes: Buffer): string | null => beginnings.find(([, pattern]) => pattern.test(bytes.toString('latin1', 0, 16)))?.[0] ?? null;
+const typeOf = (bytes: Buffer): string | null =>
+  beginnings.find(([, pattern]) => pattern.test(bytes.toString('latin1', 0, 16)))?.[0] ?? null;

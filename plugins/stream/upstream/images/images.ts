@@ -50,10 +50,18 @@ export class Images {
 
   /** Whether the provider of this target needs images of the request as bytes. */
   static areNeeded({ request, config }: Pick<Streaming, 'request' | 'config'>, { fetchesImage }: Dialect, target: Target): boolean {
-    return fetchesImage !== undefined && config.server.fetchImages && hasImages(request.messages) && request.messages.some((message) => partsOf(message).some((part) => addressIn(part, fetchesImage, target) !== null));
+    return (
+      fetchesImage !== undefined &&
+      config.server.fetchImages &&
+      hasImages(request.messages) &&
+      request.messages.some((message) => partsOf(message).some((part) => addressIn(part, fetchesImage, target) !== null))
+    );
   }
 
-  /** The request with those images as data URLs. Throws `unsupported_value` for an image that cannot be fetched: another provider may fetch it. */
+  /**
+   * The request with those images as data URLs. Throws `unsupported_value`
+   * for an image that cannot be fetched: another provider may fetch it.
+   */
   async into(context: Streaming, { attempt, dialect: { fetchesImage = () => true }, target }: Into): Promise<ChatRequest> {
     const { request } = context;
     const places = new Map<string, string>();
@@ -63,16 +71,28 @@ export class Images {
         if (address !== null && !places.has(address)) places.set(address, `messages[${at}].content[${index}].image_url`);
       }
     }
-    const fetched = new Map(await inTurns([...places], async ([address, param]) => {
-      // nothing would end a fetch that is begun after the end of the attempt
-      attempt.cancellation.throwIfCancelled();
-      return [address, await inTime(this.#image(address, context), leftOf(attempt, context)).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
-    }));
+    const fetched = new Map(
+      await inTurns([...places], async ([address, param]) => {
+        // nothing would end a fetch that is begun after the end of the attempt
+        attempt.cancellation.throwIfCancelled();
+        return [
+          address,
+          await inTime(this.#image(address, context), leftOf(attempt, context)).catch((thrown: unknown) => {
+            throw asError(thrown, param);
+          }),
+        ] as const;
+      }),
+    );
     const inline = (part: ContentPart): ContentPart => {
       const data = fetched.get(addressIn(part, fetchesImage, target) ?? '');
       return data === undefined ? part : { ...part, image_url: { ...fieldsOf(part['image_url']), url: data } };
     };
-    return { ...request, messages: request.messages.map((message) => (Array.isArray(message.content) ? { ...message, content: partsOf(message).map(inline) } : message)) };
+    return {
+      ...request,
+      messages: request.messages.map((message) =>
+        Array.isArray(message.content) ? { ...message, content: partsOf(message).map(inline) } : message,
+      ),
+    };
   }
 
   /** Called when the request is over: fetches that still run are no longer wanted. */
@@ -83,7 +103,14 @@ export class Images {
   }
 
   metrics(): ReturnType<Parameters<MetricSources['add']>[0]> {
-    return [{ type: 'counter', name: 'gateway_image_fetches_total', help: 'Images that were fetched for providers that take only bytes.', samples: outcomes.map((outcome) => [{ outcome }, this.#counts[outcome]] as const) }];
+    return [
+      {
+        type: 'counter',
+        name: 'gateway_image_fetches_total',
+        help: 'Images that were fetched for providers that take only bytes.',
+        samples: outcomes.map((outcome) => [{ outcome }, this.#counts[outcome]] as const),
+      },
+    ];
   }
 
   #image(address: string, context: Streaming): Promise<string> {
@@ -144,5 +171,9 @@ function addressIn({ type, image_url: image }: ContentPart, fetches: NonNullable
 function asError(thrown: unknown, param: string): unknown {
   if (GatewayError.is(thrown)) return thrown;
   const why = thrown instanceof Unreached ? thrown.message : 'its server cannot be read';
-  return new GatewayError('unsupported_value', `"${param}" could not be fetched: ${why}. Send the image as a data URL (data:image/png;base64,...).`, { param, cause: thrown });
+  return new GatewayError(
+    'unsupported_value',
+    `"${param}" could not be fetched: ${why}. Send the image as a data URL (data:image/png;base64,...).`,
+    { param, cause: thrown },
+  );
 }

@@ -34,6 +34,17 @@ const code = `
   rmSync(folder, { recursive: true });`;
 
 test('a process without a free file descriptor does not report a changed config', () => {
-  const output = execFileSync('sh', ['-c', 'ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', code], { encoding: 'utf8', timeout: 120_000 });
-  expect(output.trim().split('\n')).toEqual(['as it was', 'EMFILE', 'without a descriptor', 'with descriptors again', 'changed', 'read', 'the changed config is not used; the last good one stays in use']);
+  const output = execFileSync('sh', ['-c', 'ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', code], {
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  expect(output.trim().split('\n')).toEqual([
+    'as it was',
+    'EMFILE',
+    'without a descriptor',
+    'with descriptors again',
+    'changed',
+    'read',
+    'the changed config is not used; the last good one stays in use',
+  ]);
 });

@@ -5,7 +5,13 @@ import { expect, test } from 'vitest';
 const collect = JSON.stringify(new URL('../../../../core/host/threads/collect.ts', import.meta.url).href);
 
 /** The output of a process that runs this code. `collected` is called at a collection of the whole heap. */
-const outputOf = (code: string): string => execFileSync(process.execPath, ['--input-type=module', '-e', `
+const outputOf = (code: string): string =>
+  execFileSync(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `
   import { constants, PerformanceObserver } from 'node:perf_hooks';
   import { collectAfterStart } from ${collect};
   let collected = () => {};
@@ -13,7 +19,10 @@ const outputOf = (code: string): string => execFileSync(process.execPath, ['--in
   const keep = setInterval(() => {}, 1000);
   const say = (text) => { console.log(text); clearInterval(keep); };
   collectAfterStart();
-  ${code}`], { encoding: 'utf8', timeout: 120_000 }).trim();
+  ${code}`,
+    ],
+    { encoding: 'utf8', timeout: 120_000 },
+  ).trim();
 
 test('the garbage of the start is collected once the thread has nothing to do', () => {
   expect(outputOf('collected = () => say("collected");')).toBe('collected');
@@ -21,7 +30,8 @@ test('the garbage of the start is collected once the thread has nothing to do', 
 
 test('the garbage of the start stays while the thread is busy', () => {
   // half of the time: five times what is busy, and half of the CPU of a thread that never waits
-  const code = 'const until = performance.now() + 3000; collected = () => say("collected"); const work = () => { const end = performance.now() + 50; while (performance.now() < end); if (performance.now() < until) setTimeout(work, 50); else say("served"); }; work();';
+  const code =
+    'const until = performance.now() + 3000; collected = () => say("collected"); const work = () => { const end = performance.now() + 50; while (performance.now() < end); if (performance.now() < until) setTimeout(work, 50); else say("served"); }; work();';
   expect(outputOf(code)).toBe('served');
 });
 
@@ -49,6 +59,10 @@ test('the garbage of several threads is collected at one time, and no thread fai
 });
 
 test('V8 knows each flag that is set: it would write an error for another one', () => {
-  const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', `import { collectAsForRequests } from ${collect}; collectAsForRequests();`], { encoding: 'utf8' });
+  const { stderr, status } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', `import { collectAsForRequests } from ${collect}; collectAsForRequests();`],
+    { encoding: 'utf8' },
+  );
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
 });

@@ -25,13 +25,23 @@ function logOf(code: string): { level: string; msg: string; plugin?: string | nu
   const main = written('main.mjs', code);
   const script = `exec ${process.execPath} ${new URL(main).pathname} > ${log} 2>&1`;
   execFileSync('sh', ['-c', script], { timeout: 120_000 });
-  return readFileSync(log, 'utf8').split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as ReturnType<typeof logOf>[number]);
+  return readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as ReturnType<typeof logOf>[number]);
 }
 
 const spin = written('spin.mjs', 'export function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }');
 
-/** @param work it may call `spin(ms)`, and `told(words)`: whether the process log has these words @param patienceMs how long the loop must be blocked before it is reported */
-const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`, patienceMs = 600): string => `
+/**
+ * @param work it may call `spin(ms)`, and `told(words)`: whether the process log has
+ * these words @param patienceMs how long the loop must be blocked before it is reported
+ */
+const watched = (
+  work: string,
+  places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`,
+  patienceMs = 600,
+): string => `
   import { readFileSync } from 'node:fs';
   import { setTimeout as wait } from 'node:timers/promises';
   import { Places } from ${core('places.ts')};
@@ -46,8 +56,14 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
 
 test('names the plugin that blocks the event loop, and the place in its code', () => {
   // on a busy machine the thread of the watchdog begins late. The thread looks every 300 ms, and sees a blocked loop at its third look
-  const [held, over] = logOf(watched("while (!told('is blocked')) { spin(1100); await wait(10); } while (!told('runs again')) await wait(100);"));
-  expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is blocked by the plugin mine/spin; no request is served meanwhile' });
+  const [held, over] = logOf(
+    watched("while (!told('is blocked')) { spin(1100); await wait(10); } while (!told('runs again')) await wait(100);"),
+  );
+  expect(held).toMatchObject({
+    level: 'error',
+    plugin: 'mine/spin',
+    msg: 'the event loop is blocked by the plugin mine/spin; no request is served meanwhile',
+  });
   expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
   expect(over).toMatchObject({ level: 'info', msg: 'the event loop runs again' });
 });

@@ -22,17 +22,45 @@ const places = fc.array(fc.nat(50), { maxLength: 4 });
 
 describe('the input of a custom tool', () => {
   it('is the text in the JSON, also when it is split anywhere', () => {
-    fc.assert(fc.property(anyText(), places, (text, places) => {
-      expect(said(...torn(JSON.stringify({ input: text }), places))).toBe(text);
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(anyText(), places, (text, places) => {
+        expect(said(...torn(JSON.stringify({ input: text }), places))).toBe(text);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it('is the same when it is split anywhere, also where it is not JSON', () => {
-    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '\\', '\\', '\\', '"', 'u', 'n', 'U', 'N', 'd', 'D', '8', 'f', '0', '\n', '\t', '\u0000', '\u{1f600}') });
-    fc.assert(fc.property(letters, places, (text, places) => {
-      const whole = `{"input":"${text}"}`;
-      expect(said(...torn(whole, places))).toBe(said(whole));
-    }), { numRuns: 1000 });
+    const letters = fc.string({
+      unit: fc.constantFrom(
+        'a',
+        'b',
+        '\\',
+        '\\',
+        '\\',
+        '"',
+        'u',
+        'n',
+        'U',
+        'N',
+        'd',
+        'D',
+        '8',
+        'f',
+        '0',
+        '\n',
+        '\t',
+        '\u0000',
+        '\u{1f600}',
+      ),
+    });
+    fc.assert(
+      fc.property(letters, places, (text, places) => {
+        const whole = `{"input":"${text}"}`;
+        expect(said(...torn(whole, places))).toBe(said(whole));
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it.each([

@@ -16,12 +16,19 @@ import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 const admin = 'the-admin-key-of-the-test';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
 const soon = new Date(Date.now() + 3.5 * 86_400_000).toISOString();
-const keys = [{ name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } }, { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon }, { name: 'off', key: 'a-third-in-the-yaml-012345', disabled: true }];
+const keys = [
+  { name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } },
+  { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon },
+  { name: 'off', key: 'a-third-in-the-yaml-012345', disabled: true },
+];
 let up: ScriptedUpstream;
 let gateway: TestGateway;
 beforeAll(async () => {
   up = await startUpstream(answers(completion('hello')));
-  gateway = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: folder }, keys }), use: ['log/journal'] });
+  gateway = await testGateway({
+    config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: folder }, keys }),
+    use: ['log/journal'],
+  });
 });
 afterAll(async () => {
   await gateway.close();
@@ -32,13 +39,22 @@ afterAll(async () => {
 /** Runs a command against the gateway, as the program does. */
 async function command(line: string, url = gateway.url): Promise<{ out: string; said: string }> {
   const words = line.split(' ');
-  const found = keyCommands.toSorted((one, other) => other.name.length - one.name.length).find(({ name }) => `${line} `.startsWith(`${name} `));
+  const found = keyCommands
+    .toSorted((one, other) => other.name.length - one.name.length)
+    .find(({ name }) => `${line} `.startsWith(`${name} `));
   if (found === undefined) throw new Error(`there is no command ${line}`);
-  const given = parseArguments({ ...found, flags: { ...found.flags, json: { type: 'boolean', help: '' } } }, words.slice(found.name.split(' ').length));
+  const given = parseArguments(
+    { ...found, flags: { ...found.flags, json: { type: 'boolean', help: '' } } },
+    words.slice(found.name.split(' ').length),
+  );
   let [out, said] = ['', ''];
   await found.run({
-    ...given, json: given.flags.has('json'), config: gateway.gateway.config, options: undefined as never,
-    print: (text) => void (out += text), say: (text) => void (said += text),
+    ...given,
+    json: given.flags.has('json'),
+    config: gateway.gateway.config,
+    options: undefined as never,
+    print: (text) => void (out += text),
+    say: (text) => void (said += text),
     openLog: () => Promise.reject(new Error('a gateway runs')),
     askRunning: async (path, init = {}) => await askGateway({ url, pid: process.pid, adminKey: new Secret(admin) }, path, init),
   });
@@ -49,7 +65,9 @@ const keyIn = (text: string): string => /^gwk_\w+/m.exec(text)?.[0] ?? '';
 
 describe('with a gateway that runs', () => {
   test('makes, rotates, disables, enables and deletes a key of the store', async () => {
-    const first = keyIn((await command('keys add team --model plain --meta team=a --budget 20/day --requests-per-minute 100 --expires 2099-01-31')).out);
+    const first = keyIn(
+      (await command('keys add team --model plain --meta team=a --budget 20/day --requests-per-minute 100 --expires 2099-01-31')).out,
+    );
     expect(await statusOf(first)).toBe(200);
     expect(gateway.records.at(-1)).toMatchObject({ key: 'team', metadata: { team: 'a' } });
     const rotated = await command('keys rotate team --overlap 2h');
@@ -68,7 +86,16 @@ describe('with a gateway that runs', () => {
     await command('keys delete team');
     expect(await statusOf(first)).toBe(401);
     const audited = (await command('keys audit --limit 3')).out;
-    expect(audited.split('\n').slice(1, 4).map((line) => line.slice(21).split(/ +/).slice(0, 4))).toEqual([['delete', 'team', 'cli', '127.0.0.1'], ['enable', 'team', 'cli', '127.0.0.1'], ['disable', 'team', 'cli', '127.0.0.1']]);
+    expect(
+      audited
+        .split('\n')
+        .slice(1, 4)
+        .map((line) => line.slice(21).split(/ +/).slice(0, 4)),
+    ).toEqual([
+      ['delete', 'team', 'cli', '127.0.0.1'],
+      ['enable', 'team', 'cli', '127.0.0.1'],
+      ['disable', 'team', 'cli', '127.0.0.1'],
+    ]);
   });
 
   test('warns of a key that ends within two days', async () => {
@@ -98,9 +125,18 @@ describe('with a gateway that runs', () => {
 
   test('says what to write for a key of the YAML, and where', async () => {
     const { out } = await command('keys rotate yaml');
-    expect(out).toMatch(/^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in the place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/);
+    expect(out).toMatch(
+      /^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in the place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/,
+    );
     // the printed lines are valid in the place that the command names
-    const hash = JSON.parse(JSON.stringify((/hash:\n((?: {6}.*\n)+)/.exec(out)?.[1] ?? '').trim().split('\n').map((line) => /hash: (\S+), expires: (\S+) /.exec(line) ?? /(sha256:\S+)/.exec(line)))).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
+    const hash = JSON.parse(
+      JSON.stringify(
+        (/hash:\n((?: {6}.*\n)+)/.exec(out)?.[1] ?? '')
+          .trim()
+          .split('\n')
+          .map((line) => /hash: (\S+), expires: (\S+) /.exec(line) ?? /(sha256:\S+)/.exec(line)),
+      ),
+    ).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
     const other = await testGateway({ config: oneUpstream(up.url, { keys: [{ name: 'yaml', hash }] }) });
     for (const key of [keyIn(out), keys[0]?.key]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
     await other.close();
@@ -112,7 +148,10 @@ describe('with a gateway that runs', () => {
   // a script that removes a key must not believe that it is removed
   test.each([
     ['keys disable yaml', /^"yaml" is not changed: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
-    ['keys enable off --json', /^"off" is not changed: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/],
+    [
+      'keys enable off --json',
+      /^"off" is not changed: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/,
+    ],
     ['keys delete yaml --json', /^"yaml" is not changed: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
   ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {
     await expect(command(line)).rejects.toMatchObject({ code: 1, message: expect.stringMatching(message) });
@@ -139,19 +178,37 @@ describe('with a gateway that runs', () => {
   });
 
   test('says that the store is away, not that its keys do not exist', async () => {
-    const away = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin }, keys }), use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }] });
+    const away = await testGateway({
+      config: oneUpstream(up.url, { server: { admin_key: admin }, keys }),
+      use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }],
+    });
     const { out, said } = await command('keys', away.url);
     expect(out).toMatch(/^yaml +\S+ +not known +never /m);
     expect(said).toMatch(/^warning: the database that keeps callers' keys does not answer now\. Keys of the store may be missing/);
-    for (const line of ['keys delete team', 'keys disable team', 'keys rotate team']) await expect(command(line, away.url)).rejects.toMatchObject({ code: 4, message: expect.stringMatching(/"team" is not known: the database/) });
-    const empty = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin } }), use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }] });
+    for (const line of ['keys delete team', 'keys disable team', 'keys rotate team']) {
+      await expect(command(line, away.url)).rejects.toMatchObject({
+        code: 4,
+        message: expect.stringMatching(/"team" is not known: the database/),
+      });
+    }
+    const empty = await testGateway({
+      config: oneUpstream(up.url, { server: { admin_key: admin } }),
+      use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }],
+    });
     expect((await command('keys', empty.url)).out).toBe('The config has no keys.\n');
     await Promise.all([away.close(), empty.close()]);
   });
 
-  test.each([['keys_unavailable', 4], ['server_overloaded', 1], ['invalid_value', 2]])('ends with the exit code of the fault: %s with %i', async (code, exit) => {
+  test.each([
+    ['keys_unavailable', 4],
+    ['server_overloaded', 1],
+    ['invalid_value', 2],
+  ])('ends with the exit code of the fault: %s with %i', async (code, exit) => {
     up.script(answers({ error: { message: 'not now', code } }, { status: 503 }));
-    await expect(command('keys add x', new URL(up.url).origin)).rejects.toMatchObject({ code: exit, message: expect.stringContaining('refused with 503: not now') });
+    await expect(command('keys add x', new URL(up.url).origin)).rejects.toMatchObject({
+      code: exit,
+      message: expect.stringContaining('refused with 503: not now'),
+    });
   });
 });
 

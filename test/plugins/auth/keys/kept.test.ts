@@ -4,14 +4,22 @@ import type { KeptChanges, KeptKey, KeyTable } from '../../../../core/log/keys.t
 import { KeptKeys } from '../../../../plugins/auth/keys/kept.ts';
 import { plainSettings } from '../../../../plugins/auth/keys/settings.ts';
 
-const keyOf = (name: string, version: number, disabled = false): KeptKey => ({ name, version, data: JSON.stringify({ createdAt: 0, secrets: [], settings: { ...plainSettings, disabled } }) });
+const keyOf = (name: string, version: number, disabled = false): KeptKey => ({
+  name,
+  version,
+  data: JSON.stringify({ createdAt: 0, secrets: [], settings: { ...plainSettings, disabled } }),
+});
 
 /** A store that answers a question when the test says so. */
 function slowStore() {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<KeptChanges>();
   const table = { changes: () => (asked.resolve(), answer.promise) } as unknown as KeyTable;
-  return { table, asked: asked.promise, answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole: true }) };
+  return {
+    table,
+    asked: asked.promise,
+    answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole: true }),
+  };
 }
 
 test('a key that was made while all keys were read stays', async () => {

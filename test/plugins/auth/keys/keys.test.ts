@@ -16,7 +16,11 @@ const withKeys = async (...keys: object[]) => {
 describe('auth/keys', () => {
   it('is open where there are no keys, whatever key is sent', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
-    expect([(await chat({})).status, (await chat({}, bearer)).status, records.map((record) => record.key)]).toEqual([200, 200, [null, null]]);
+    expect([(await chat({})).status, (await chat({}, bearer)).status, records.map((record) => record.key)]).toEqual([
+      200,
+      200,
+      [null, null],
+    ]);
   });
 
   it('recognises a key by its hash', async () => {
@@ -39,21 +43,46 @@ describe('auth/keys', () => {
     const now = Date.parse('2026-06-01T12:00:00Z');
     const up = await provider();
     const hash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-    const { chat, records } = await gatewayOf({
-      ...oneUpstream(up.url),
-      keys: [
-        { name: 'a', key: ['a-new-0123456789abcd', { key: 'a-old-0123456789abcd', expires: '2026-06-01T12:00:01Z' }, { key: 'a-gone-0123456789abc', expires: '2026-06-01' }] },
-        { name: 'b', hash: [hash('b-new-0123456789abcd'), { hash: hash('b-old-0123456789abcd'), expires: '2027-01-01' }], expires: '2026-06-01T12:00:00Z' },
-        { name: 'c', key: 'c-off-0123456789abcd', disabled: true },
-      ],
-    }, { clock: () => now });
+    const { chat, records } = await gatewayOf(
+      {
+        ...oneUpstream(up.url),
+        keys: [
+          {
+            name: 'a',
+            key: [
+              'a-new-0123456789abcd',
+              { key: 'a-old-0123456789abcd', expires: '2026-06-01T12:00:01Z' },
+              { key: 'a-gone-0123456789abc', expires: '2026-06-01' },
+            ],
+          },
+          {
+            name: 'b',
+            hash: [hash('b-new-0123456789abcd'), { hash: hash('b-old-0123456789abcd'), expires: '2027-01-01' }],
+            expires: '2026-06-01T12:00:00Z',
+          },
+          { name: 'c', key: 'c-off-0123456789abcd', disabled: true },
+        ],
+      },
+      { clock: () => now },
+    );
     const asked = async (key: string): Promise<string> => {
       const response = await chat({}, { authorization: `Bearer ${key}` });
       // a 401 names the scheme (RFC 9110 §15.5.2)
       expect(response.headers.get('www-authenticate')).toBe(response.ok ? null : 'Bearer');
       return response.ok ? 'ok' : `${(await errorOf(response.clone())).code} ${(await errorOf(response)).message}`;
     };
-    expect(await Promise.all(['a-new-0123456789abcd', 'a-old-0123456789abcd', 'a-gone-0123456789abc', 'b-new-0123456789abcd', 'b-old-0123456789abcd', 'c-off-0123456789abcd'].map(asked))).toEqual([
+    expect(
+      await Promise.all(
+        [
+          'a-new-0123456789abcd',
+          'a-old-0123456789abcd',
+          'a-gone-0123456789abc',
+          'b-new-0123456789abcd',
+          'b-old-0123456789abcd',
+          'c-off-0123456789abcd',
+        ].map(asked),
+      ),
+    ).toEqual([
       'ok',
       'ok',
       'invalid_api_key The API key of "a" expired on 2026-06-01T00:00:00Z.',
@@ -67,7 +96,10 @@ describe('auth/keys', () => {
 
   it('refuses a key from its end on, also a key that it accepted before', async () => {
     let now = Date.parse('2026-06-01T12:00:00Z');
-    const { chat } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'team', key, expires: '2026-06-01T12:00:10Z' }] }, { clock: () => now });
+    const { chat } = await gatewayOf(
+      { ...oneUpstream((await provider()).url), keys: [{ name: 'team', key, expires: '2026-06-01T12:00:10Z' }] },
+      { clock: () => now },
+    );
     const first = (await chat({}, bearer)).status;
     now += 10_000;
     expect([first, (await chat({}, bearer)).status]).toEqual([200, 401]);
@@ -106,23 +138,58 @@ describe('auth/keys', () => {
   ])('does not pass on the other models that a request at %s names, where the key has a list of models', async (path, body) => {
     const up = await provider();
     const others = ['restricted-key-0123456789', 'free-key-0123456789'];
-    const { post, records } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key: others[0], models: ['plain'] }, { name: 'free', key: others[1] }] });
-    const asked = { model: 'plain', models: ['dear-model'], fallbacks: ['other-model'], context_window_fallbacks: [{ plain: ['long-model'] }], content_policy_fallbacks: [{ plain: ['lax-model'] }], ...body };
+    const { post, records } = await gatewayOf({
+      ...oneUpstream(up.url),
+      keys: [
+        { name: 'restricted', key: others[0], models: ['plain'] },
+        { name: 'free', key: others[1] },
+      ],
+    });
+    const asked = {
+      model: 'plain',
+      models: ['dear-model'],
+      fallbacks: ['other-model'],
+      context_window_fallbacks: [{ plain: ['long-model'] }],
+      content_policy_fallbacks: [{ plain: ['lax-model'] }],
+      ...body,
+    };
     for (const other of others) expect((await post(asked, { path, headers: { authorization: `Bearer ${other}` } })).status).toBe(200);
     expect(JSON.stringify(up.asked[0]?.json)).not.toMatch(/dear-model|other-model|long-model|lax-model/);
-    expect(records[0]?.adjustments).toEqual(expect.arrayContaining([{ parameter: 'models', change: 'dropped' }, { parameter: 'fallbacks', change: 'dropped' }]));
+    expect(records[0]?.adjustments).toEqual(
+      expect.arrayContaining([
+        { parameter: 'models', change: 'dropped' },
+        { parameter: 'fallbacks', change: 'dropped' },
+      ]),
+    );
     if (path === '/v1/chat/completions') expect(up.asked[1]?.json).toMatchObject({ models: ['dear-model'], fallbacks: ['other-model'] });
   });
 
-  it.each(['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'])('does not pass on `%s` of the Messages API to a provider of that API, where the key has a list of models', async (field) => {
-    const up = await provider(answers({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'hi' }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }));
-    const keys = [{ name: 'restricted', key, models: ['plain'] }];
-    const { post, records } = await gatewayOf({ ...oneUpstream(up.url), providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'up-key' } }, keys });
-    const body = { model: 'plain', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], [field]: ['dear-model'] };
-    expect((await post(body, { path: '/v1/messages', headers: bearer })).status).toBe(200);
-    expect(JSON.stringify(up.asked[0]?.json)).not.toContain('dear-model');
-    expect(records[0]?.adjustments).toEqual([{ parameter: field, change: 'dropped' }]);
-  });
+  it.each(['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'])(
+    'does not pass on `%s` of the Messages API to a provider of that API, where the key has a list of models',
+    async (field) => {
+      const up = await provider(
+        answers({
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [{ type: 'text', text: 'hi' }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 1, output_tokens: 1 },
+        }),
+      );
+      const keys = [{ name: 'restricted', key, models: ['plain'] }];
+      const { post, records } = await gatewayOf({
+        ...oneUpstream(up.url),
+        providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'up-key' } },
+        keys,
+      });
+      const body = { model: 'plain', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], [field]: ['dear-model'] };
+      expect((await post(body, { path: '/v1/messages', headers: bearer })).status).toBe(200);
+      expect(JSON.stringify(up.asked[0]?.json)).not.toContain('dear-model');
+      expect(records[0]?.adjustments).toEqual([{ parameter: field, change: 'dropped' }]);
+    },
+  );
 
   it('prints no key', async () => {
     const { chat, lines, records } = await withKeys({ name: 'team', key });

@@ -13,7 +13,10 @@ let gateway: TestGateway;
 let now = Date.now();
 beforeEach(async () => {
   up = await startUpstream();
-  const config = oneUpstream(up.url, { providers: { up: { dialect: 'openrouter', base_url: up.url, api_key: 'k' } }, server: { admin_key: 'the-admin-key-of-the-test', data_dir: files.path, require_keys: true } });
+  const config = oneUpstream(up.url, {
+    providers: { up: { dialect: 'openrouter', base_url: up.url, api_key: 'k' } },
+    server: { admin_key: 'the-admin-key-of-the-test', data_dir: files.path, require_keys: true },
+  });
   gateway = await testGateway({ config, use: ['log/journal'], clock: () => now });
 });
 afterEach(async () => {
@@ -40,7 +43,8 @@ async function rotated(): Promise<Headers> {
 
 test('has none of its responses', async () => {
   up.script(answers(completion('A secret.')));
-  const respond = (more: object, headers: Headers): Promise<Response> => gateway.post({ model: 'plain', input: 'hi', ...more }, { path: '/v1/responses', headers });
+  const respond = (more: object, headers: Headers): Promise<Response> =>
+    gateway.post({ model: 'plain', input: 'hi', ...more }, { path: '/v1/responses', headers });
   const { id, output } = (await (await respond({}, await holder())).json()) as { id: string; output: [{ id: string }] };
   const same = await rotated();
   expect((await gateway.get(`/v1/responses/${id}`, same)).status).toBe(200);
@@ -64,7 +68,11 @@ test('has none of its reasoning state', async () => {
   const detail = { type: 'reasoning.encrypted', data: 'sealed', id: 'rs_1', format: 'x', index: 0 };
   up.script(answers(completion('', { content: null, reasoning_details: [detail], tool_calls: [call] })));
   const asked = { model: 'thinker', tools: [{ type: 'function', function: { name: 'weather' } }] };
-  const messages = [{ role: 'user', content: 'hi' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }];
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' },
+  ];
   await gateway.chat(asked, { ...(await holder()), 'x-cache': 'no-store' });
   const sentBy = async (headers: Headers): Promise<unknown> => {
     await gateway.chat({ ...asked, messages }, { ...headers, 'x-cache': 'no-store' });

@@ -1,4 +1,7 @@
-/** Keys in the store, SQLite and PostgreSQL: they are made, changed and ended over the API; other gateways see each change; known keys work without the store. */
+/**
+ * Keys in the store, SQLite and PostgreSQL: they are made, changed and ended over
+ * the API; other gateways see each change; known keys work without the store.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,9 +31,15 @@ interface Place {
   readonly url: string | null;
 }
 
-const start = ({ dataDir, url }: Place, more: { server?: object; keys?: object[]; states?: States; clock?: () => number } = {}): Promise<TestGateway> =>
+const start = (
+  { dataDir, url }: Place,
+  more: { server?: object; keys?: object[]; states?: States; clock?: () => number } = {},
+): Promise<TestGateway> =>
   testGateway({
-    config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: dataDir, ...more.server }, keys: more.keys ?? [{ name: 'yaml', key: yamlKey, limits: { budget: { dollars: '1000', per: 'day' } } }] }),
+    config: oneUpstream(up.url, {
+      server: { admin_key: admin, data_dir: dataDir, ...more.server },
+      keys: more.keys ?? [{ name: 'yaml', key: yamlKey, limits: { budget: { dollars: '1000', per: 'day' } } }],
+    }),
     use: [{ use: 'log/journal', with: url === null ? { store: 'sqlite' } : { store: 'postgres', url } }],
     ...(more.states && { states: more.states }),
     ...(more.clock && { clock: more.clock }),
@@ -38,19 +47,32 @@ const start = ({ dataDir, url }: Place, more: { server?: object; keys?: object[]
 
 const asAdmin = { authorization: `Bearer ${admin}` };
 /** Calls `/api/keys…`; returns the status and the body. */
-async function api({ ask }: Pick<TestGateway, 'ask'>, method: NonNullable<Parameters<TestGateway['ask']>[1]>['method'], path = '', body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: any }> {
-  const response = await ask(`/api/keys${path}`, { method, headers: { ...asAdmin, ...(method !== 'GET' && { 'content-type': 'application/json' }), ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) });
+async function api(
+  { ask }: Pick<TestGateway, 'ask'>,
+  method: NonNullable<Parameters<TestGateway['ask']>[1]>['method'],
+  path = '',
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: any }> {
+  const response = await ask(`/api/keys${path}`, {
+    method,
+    headers: { ...asAdmin, ...(method !== 'GET' && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   return { status: response.status, body: await response.json() };
 }
 const create = async (gateway: TestGateway, body: object): Promise<string> => (await api(gateway, 'POST', '', body)).body.key as string;
-const chatWith = (gateway: TestGateway, key: string, more: object = {}): Promise<Response> => gateway.chat(more, { authorization: `Bearer ${key}` });
-const statusOf = async (gateway: TestGateway, key: string, more: object = {}): Promise<number> => (await chatWith(gateway, key, more)).status;
+const chatWith = (gateway: TestGateway, key: string, more: object = {}): Promise<Response> =>
+  gateway.chat(more, { authorization: `Bearer ${key}` });
+const statusOf = async (gateway: TestGateway, key: string, more: object = {}): Promise<number> =>
+  (await chatWith(gateway, key, more)).status;
 const refusalOf = async (gateway: TestGateway, key: string): Promise<string> => {
   const { code, message } = await errorOf(await chatWith(gateway, key));
   return `${code}: ${message}`;
 };
 /** The cost of all records of a key, in dollars × 10⁻¹². */
-const spentBy = ({ records }: TestGateway, name: string): bigint => records.filter(({ key }) => key === name).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
+const spentBy = ({ records }: TestGateway, name: string): bigint =>
+  records.filter(({ key }) => key === name).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
 /** The count of a key's budget, in dollars × 10⁻¹². */
 async function usedBy(gateway: TestGateway, name: string): Promise<bigint> {
   const { data } = (await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any;
@@ -72,24 +94,52 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   });
 
   test('are made, shown once, and valid at once', async () => {
-    const { status, body } = await api(gateway, 'POST', '', { name: 'team a/1', models: ['plain'], metadata: { Team: 'a' }, log_bodies: false });
+    const { status, body } = await api(gateway, 'POST', '', {
+      name: 'team a/1',
+      models: ['plain'],
+      metadata: { Team: 'a' },
+      log_bodies: false,
+    });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ id: 'team a/1', name: 'team a/1', source: 'store', key: expect.stringMatching(/^gwk_/), prefix: body.key.slice(0, 16), models: ['plain'], metadata: { team: 'a' }, log_bodies: false, limits: null, expires: null, disabled: false, writtenAt: null });
-    expect([await statusOf(gateway, body.key), await statusOf(gateway, body.key, { model: 'thinker' }), await statusOf(gateway, createApiKey().key)]).toEqual([200, 403, 401]);
+    expect(body).toMatchObject({
+      id: 'team a/1',
+      name: 'team a/1',
+      source: 'store',
+      key: expect.stringMatching(/^gwk_/),
+      prefix: body.key.slice(0, 16),
+      models: ['plain'],
+      metadata: { team: 'a' },
+      log_bodies: false,
+      limits: null,
+      expires: null,
+      disabled: false,
+      writtenAt: null,
+    });
+    expect([
+      await statusOf(gateway, body.key),
+      await statusOf(gateway, body.key, { model: 'thinker' }),
+      await statusOf(gateway, createApiKey().key),
+    ]).toEqual([200, 403, 401]);
     expect(gateway.records.at(-3)).toMatchObject({ key: 'team a/1', metadata: { team: 'a' } });
     const shown = async (): Promise<any> => (await api(gateway, 'GET')).body.data.find(({ name }: any) => name === 'team a/1');
     await expect.poll(shown).toMatchObject({ lastUsedAt: expect.stringMatching(/^20/), use: { requests: 2 } });
     const dry = await gateway.chat({ model: 'thinker' }, { ...asAdmin, 'x-dry-run': 'true', 'x-dry-run-key': 'team a/1' });
     expect((await errorOf(dry)).code).toBe('model_not_allowed');
     const list = await api(gateway, 'GET');
-    expect(list.body).toMatchObject({ isOpen: false, store: 'good', data: [{ name: 'yaml', source: 'yaml', writtenAt: expect.stringMatching(/gateway\.config\.yaml:\d+$/) }, { name: 'team a/1' }] });
+    expect(list.body).toMatchObject({
+      isOpen: false,
+      store: 'good',
+      data: [{ name: 'yaml', source: 'yaml', writtenAt: expect.stringMatching(/gateway\.config\.yaml:\d+$/) }, { name: 'team a/1' }],
+    });
     expect(JSON.stringify(list.body)).not.toMatch(/gwk_\w{12}_|[0-9a-f]{64}/);
   });
 
   test.each(['constructor', 'toString', '__proto__'])('may have the name %s, which every object has', async (name) => {
     const { status, body } = await api(gateway, 'POST', '', { name, limits: { concurrent: 3, budget: { dollars: '3', per: 'day' } } });
     expect([status, await statusOf(gateway, body.key)]).toEqual([201, 200]);
-    await expect.poll(async () => (await api(gateway, 'GET')).body.data.find((one: any) => one.name === name)).toMatchObject({ lastUsedAt: expect.stringMatching(/^20/) });
+    await expect
+      .poll(async () => (await api(gateway, 'GET')).body.data.find((one: any) => one.name === name))
+      .toMatchObject({ lastUsedAt: expect.stringMatching(/^20/) });
     expect((await api(gateway, 'DELETE', `/${name}`)).status).toBe(200);
   });
 
@@ -131,12 +181,19 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
 
   test('are rotated with overlap, and without', async () => {
     const first = await create(gateway, { name: 'rotated' });
-    const rotate = async (overlap?: string): Promise<any> => (await api(gateway, 'POST', '/rotated/rotate', overlap === undefined ? undefined : { overlap })).body;
+    const rotate = async (overlap?: string): Promise<any> =>
+      (await api(gateway, 'POST', '/rotated/rotate', overlap === undefined ? undefined : { overlap })).body;
     const second = await rotate();
-    expect(second.keys).toMatchObject([{ prefix: second.key.slice(0, 16), expires: null }, { prefix: first.slice(0, 16), expires: new Date(now + 86_400_000).toISOString() }]);
+    expect(second.keys).toMatchObject([
+      { prefix: second.key.slice(0, 16), expires: null },
+      { prefix: first.slice(0, 16), expires: new Date(now + 86_400_000).toISOString() },
+    ]);
     expect([await statusOf(gateway, first), await statusOf(gateway, second.key)]).toEqual([200, 200]);
     now += 86_400_000;
-    expect([await refusalOf(gateway, first), await statusOf(gateway, second.key)]).toEqual([expect.stringMatching(/^invalid_api_key: The API key of "rotated" expired on /), 200]);
+    expect([await refusalOf(gateway, first), await statusOf(gateway, second.key)]).toEqual([
+      expect.stringMatching(/^invalid_api_key: The API key of "rotated" expired on /),
+      200,
+    ]);
     const third = await rotate('0');
     expect([await statusOf(gateway, second.key), await statusOf(gateway, third.key), third.keys.length]).toEqual([401, 200, 1]);
     expect((await api(gateway, 'POST', '/rotated/rotate', { overlap: 'long' })).body.error.param).toBe('overlap');
@@ -186,8 +243,14 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
 
   test('are for the admin only, and are changed by JSON only', async () => {
     const own = { authorization: `Bearer ${yamlKey}` };
-    expect([(await api(gateway, 'POST', '', { name: 'x' }, own)).status, (await api(gateway, 'GET', '', undefined, own)).status, (await gateway.get('/api/keys')).status]).toEqual([401, 401, 401]);
-    expect((await api(gateway, 'POST', '', { name: 'x' }, { 'content-type': 'text/plain' })).body.error.code).toBe('unsupported_media_type');
+    expect([
+      (await api(gateway, 'POST', '', { name: 'x' }, own)).status,
+      (await api(gateway, 'GET', '', undefined, own)).status,
+      (await gateway.get('/api/keys')).status,
+    ]).toEqual([401, 401, 401]);
+    expect((await api(gateway, 'POST', '', { name: 'x' }, { 'content-type': 'text/plain' })).body.error.code).toBe(
+      'unsupported_media_type',
+    );
     expect((await api(gateway, 'POST', '', { name: '' }, { 'content-type': 'application/vnd.api+json' })).body.error.param).toBe('name');
   });
 
@@ -223,7 +286,10 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     await Promise.all([api(gateway, 'PATCH', '/shared', { disabled: false }), api(other, 'PATCH', '/shared', { models: ['plain'] })]);
     await other.close();
     const later = await start(place);
-    expect((await api(later, 'GET')).body.data.find(({ name }: any) => name === 'shared')).toMatchObject({ disabled: false, models: ['plain'] });
+    expect((await api(later, 'GET')).body.data.find(({ name }: any) => name === 'shared')).toMatchObject({
+      disabled: false,
+      models: ['plain'],
+    });
     expect(await statusOf(later, key)).toBe(200);
     await later.close();
   });
@@ -232,7 +298,14 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     const key = await create(gateway, { name: 'twin' });
     const other = await start(place, { keys: [{ name: 'twin', key: 'twin-in-the-yaml-012345' }] });
     expect([await statusOf(other, key), await statusOf(other, 'twin-in-the-yaml-012345')]).toEqual([401, 200]);
-    expect((await api(other, 'GET')).body.data.filter(({ name }: any) => name === 'twin').map(({ source, isShadowed }: any) => [source, isShadowed])).toEqual([['yaml', false], ['store', true]]);
+    expect(
+      (await api(other, 'GET')).body.data
+        .filter(({ name }: any) => name === 'twin')
+        .map(({ source, isShadowed }: any) => [source, isShadowed]),
+    ).toEqual([
+      ['yaml', false],
+      ['store', true],
+    ]);
     expect(other.lines.join('')).toContain('has the name of a key of the config');
     await other.close();
   });
@@ -242,7 +315,9 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     const guarded = await start(own, { keys: [], server: { require_keys: true, host: '0.0.0.0' } });
     const open = await start(own, { keys: [] });
     const key = await create(guarded, { name: 'only' });
-    expect([(await guarded.chat({})).status, await statusOf(guarded, 'no-key-0123456789'), await statusOf(guarded, key)]).toEqual([401, 401, 200]);
+    expect([(await guarded.chat({})).status, await statusOf(guarded, 'no-key-0123456789'), await statusOf(guarded, key)]).toEqual([
+      401, 401, 200,
+    ]);
     expect((await api(open, 'GET')).body.isOpen).toBe(true);
     await statusOf(open, key);
     expect(open.records.at(-1)?.key).toBe('only');
@@ -263,11 +338,19 @@ test('known keys are valid while the store is away, over a reload too; none can 
   expect(await statusOf(gateway, key)).toBe(200);
   const reloaded = await start({ dataDir: files.path, url }, { states, keys });
   expect([await statusOf(reloaded, key), await statusOf(reloaded, key), await statusOf(reloaded, key)]).toEqual([200, 200, 429]);
-  const refused = await reloaded.ask('/api/keys', { method: 'POST', headers: { ...asAdmin, 'content-type': 'application/json' }, body: '{"name":"x"}' });
+  const refused = await reloaded.ask('/api/keys', {
+    method: 'POST',
+    headers: { ...asAdmin, 'content-type': 'application/json' },
+    body: '{"name":"x"}',
+  });
   expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([503, '1', 'keys_unavailable']);
   expect((await api(reloaded, 'GET')).body).toMatchObject({ store: 'away', data: [{ name: 'yaml' }, { name: 'steady' }] });
   const fresh = await start({ dataDir: others.path, url }, { keys });
-  expect([await statusOf(fresh, yamlKey), await refusalOf(fresh, key), (await fresh.chat({})).status]).toEqual([200, expect.stringMatching(/^keys_unavailable: /), 401]);
+  expect([await statusOf(fresh, yamlKey), await refusalOf(fresh, key), (await fresh.chat({})).status]).toEqual([
+    200,
+    expect.stringMatching(/^keys_unavailable: /),
+    401,
+  ]);
   await own.start();
   await expect.poll(() => statusOf(fresh, key)).toBe(200);
   expect(await statusOf(fresh, createApiKey().key)).toBe(401);
@@ -279,7 +362,10 @@ test('known keys are valid while the store is away, over a reload too; none can 
 test('a gateway that stops and has closed its store does not report the keys as unreadable', async () => {
   const files = folder();
   // the close comes between that of the log and that of the keys, and takes longer than the interval of the look-ups in the store
-  writeFileSync(join(files.path, 'slow.mjs'), "export default { name: 'test/slow', summary: 'takes its time to close', apply: () => () => new Promise((resolve) => setTimeout(resolve, 2500)) };\n");
+  writeFileSync(
+    join(files.path, 'slow.mjs'),
+    "export default { name: 'test/slow', summary: 'takes its time to close', apply: () => () => new Promise((resolve) => setTimeout(resolve, 2500)) };\n",
+  );
   const config = oneUpstream(up.url, { server: { admin_key: admin, data_dir: files.path }, keys: [{ name: 'yaml', key: yamlKey }] });
   const gateway = await testGateway({ config, use: ['./slow.mjs', 'log/journal'], from: files.path });
   await gateway.close();

@@ -9,15 +9,55 @@ const errorOf = (status: number, body: unknown, headers = {}) => decodeError({ s
 
 describe('an error reply', () => {
   it.each<[number, string, string, object]>([
-    [400, 'invalid_request_error', 'max_tokens: Field required', { status: 400, type: 'invalid_request_error', code: 'upstream_invalid_request', message: 'max_tokens: Field required' }],
-    [400, 'invalid_request_error', "This model does not support effort level 'xhigh'.", { status: 400, code: 'unsupported_value', message: "This model does not support effort level 'xhigh'." }],
+    [
+      400,
+      'invalid_request_error',
+      'max_tokens: Field required',
+      { status: 400, type: 'invalid_request_error', code: 'upstream_invalid_request', message: 'max_tokens: Field required' },
+    ],
+    [
+      400,
+      'invalid_request_error',
+      "This model does not support effort level 'xhigh'.",
+      { status: 400, code: 'unsupported_value', message: "This model does not support effort level 'xhigh'." },
+    ],
     [400, 'invalid_request_error', 'prompt is too long: 209000 tokens > 200000 maximum', { status: 400, code: 'context_length_exceeded' }],
-    [400, 'invalid_request_error', 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000', { status: 400, code: 'context_length_exceeded' }],
-    [400, 'invalid_request_error', 'Your credit balance is too low to access the API.', { code: 'upstream_quota_exhausted', retryable: true }],
-    [400, 'invalid_request_error', 'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.', { status: 502, code: 'upstream_quota_exhausted', retryable: true }],
-    [400, 'invalid_request_error', 'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.', { status: 502, code: 'upstream_quota_exhausted', retryable: true }],
-    [429, 'rate_limit_error', '[1113][Insufficient balance or no resource package. Please recharge.][20260922232915e8288c66f9ff4aaa]', { code: 'upstream_quota_exhausted' }],
-    [401, 'authentication_error', 'invalid x-api-key', { code: 'upstream_auth_error', message: "The provider rejected the gateway's credentials." }],
+    [
+      400,
+      'invalid_request_error',
+      'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
+      { status: 400, code: 'context_length_exceeded' },
+    ],
+    [
+      400,
+      'invalid_request_error',
+      'Your credit balance is too low to access the API.',
+      { code: 'upstream_quota_exhausted', retryable: true },
+    ],
+    [
+      400,
+      'invalid_request_error',
+      'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      { status: 502, code: 'upstream_quota_exhausted', retryable: true },
+    ],
+    [
+      400,
+      'invalid_request_error',
+      'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      { status: 502, code: 'upstream_quota_exhausted', retryable: true },
+    ],
+    [
+      429,
+      'rate_limit_error',
+      '[1113][Insufficient balance or no resource package. Please recharge.][20260922232915e8288c66f9ff4aaa]',
+      { code: 'upstream_quota_exhausted' },
+    ],
+    [
+      401,
+      'authentication_error',
+      'invalid x-api-key',
+      { code: 'upstream_auth_error', message: "The provider rejected the gateway's credentials." },
+    ],
     [400, 'invalid_request_error', 'This organization has been disabled.', { status: 502, code: 'upstream_auth_error', retryable: true }],
     [402, 'billing_error', 'Pay first.', { code: 'upstream_quota_exhausted' }],
     [403, 'permission_error', 'Not yours.', { code: 'upstream_auth_error' }],
@@ -42,7 +82,11 @@ describe('an error reply', () => {
 
   it('has the time to wait', () => {
     expect(errorOf(429, {}, { 'retry-after': '30' }).retryAfterMs).toBe(30_000);
-    const limits = { date: 'Tue, 04 Mar 2025 10:00:00 GMT', 'anthropic-ratelimit-requests-remaining': '0', 'anthropic-ratelimit-requests-reset': '2025-03-04T10:00:12Z' };
+    const limits = {
+      date: 'Tue, 04 Mar 2025 10:00:00 GMT',
+      'anthropic-ratelimit-requests-remaining': '0',
+      'anthropic-ratelimit-requests-reset': '2025-03-04T10:00:12Z',
+    };
     expect(errorOf(429, {}, limits).retryAfterMs).toBe(12_000);
   });
 
@@ -69,10 +113,18 @@ describe('an error inside an answer', () => {
   });
 
   it('names no status, because the reply had 200', () => {
-    expect(decodeAnswerError(bodyOf('overloaded_error', 'Overloaded'), target).message).toBe('Provider "anthropic" reported an error in its answer: Overloaded');
+    expect(decodeAnswerError(bodyOf('overloaded_error', 'Overloaded'), target).message).toBe(
+      'Provider "anthropic" reported an error in its answer: Overloaded',
+    );
   });
 });
 
-it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event of the type error is an error with any data: %s', (data, message) => {
-  expect(() => createDecoder(target).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "anthropic" reported an error in its answer: ${message}` }));
+it.each([
+  ['Busy', 'Busy'],
+  ['"Busy"', 'Busy'],
+  ['{"message":"Busy"}', 'Busy'],
+])('an event of the type error is an error with any data: %s', (data, message) => {
+  expect(() => createDecoder(target).push({ event: 'error', data })).toThrow(
+    expect.objectContaining({ code: 'upstream_error', message: `Provider "anthropic" reported an error in its answer: ${message}` }),
+  );
 });

@@ -17,10 +17,18 @@ function messageOf(fixture: string): Message {
   for (const chunk of JSON.parse(readFileSync(path, 'utf8')) as Chunk[]) reply.add(chunk);
   const { text, reasoning, details, toolCalls } = reply.choice(0);
   const calls = toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function' as const, function: { name, arguments: args } }));
-  return { role: 'assistant', content: text === '' ? null : text, reasoning, reasoning_content: reasoning, reasoning_details: details, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  return {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    reasoning,
+    reasoning_content: reasoning,
+    reasoning_details: details,
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  };
 }
 
-const resultsOf = ({ tool_calls: calls = [] }: Message): Message[] => calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
+const resultsOf = ({ tool_calls: calls = [] }: Message): Message[] =>
+  calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
 
 interface Sent {
   readonly blocks: Record<string, unknown>[];
@@ -30,7 +38,10 @@ interface Sent {
 /** The sent form of an assistant message in the middle of a conversation. */
 function sent(message: Message, wishes: TargetWishes = sonnet): Sent {
   const after = message.tool_calls === undefined ? [user] : resultsOf(message);
-  const body = JSON.parse(dialect.encode(requestOf({ messages: [user, message, ...after] }), targetOf('anthropic', wishes)).body) as { messages: { content: Record<string, unknown>[] }[]; thinking: unknown };
+  const body = JSON.parse(dialect.encode(requestOf({ messages: [user, message, ...after] }), targetOf('anthropic', wishes)).body) as {
+    messages: { content: Record<string, unknown>[] }[];
+    thinking: unknown;
+  };
   return { blocks: body.messages[1]?.content ?? [], thinking: body.thinking };
 }
 
@@ -55,13 +66,28 @@ describe('thinking', () => {
   });
 
   it('goes back to its place among text and calls', () => {
-    expect(sent(messageOf('interleaved-thinking')).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual(['First look at the map.', 'Let me look. ', 'Now the chart.', 'toolu_chart', 'And the tide.', 'toolu_tide']);
+    expect(sent(messageOf('interleaved-thinking')).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual([
+      'First look at the map.',
+      'Let me look. ',
+      'Now the chart.',
+      'toolu_chart',
+      'And the tide.',
+      'toolu_tide',
+    ]);
   });
 
   it('finds its place in a text that comes back in parts', () => {
     const message = messageOf('interleaved-thinking');
     const parts = ['Let ', 'me look. '].map((text) => ({ type: 'text', text }));
-    expect(sent({ ...message, content: parts }).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual(['First look at the map.', 'Let ', 'me look. ', 'Now the chart.', 'toolu_chart', 'And the tide.', 'toolu_tide']);
+    expect(sent({ ...message, content: parts }).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual([
+      'First look at the map.',
+      'Let ',
+      'me look. ',
+      'Now the chart.',
+      'toolu_chart',
+      'And the tide.',
+      'toolu_tide',
+    ]);
   });
 
   it('splits a text that has become longer at its place, and loses none of it', () => {
@@ -70,13 +96,17 @@ describe('thinking', () => {
   });
 
   it('splits no character of a text that the client has changed', () => {
-    const texts = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look.😀 And more.' }).blocks.flatMap(({ text }) => (text === undefined ? [] : [text as string]));
+    const texts = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look.😀 And more.' }).blocks.flatMap(({ text }) =>
+      text === undefined ? [] : [text as string],
+    );
     expect([texts.join(''), texts.map((text) => text.isWellFormed())]).toEqual(['Let me look.😀 And more.', [true, true]]);
   });
 
   it('keeps its place over two turns', () => {
     const [first, second] = [messageOf('redacted-thinking'), messageOf('interleaved-thinking')];
-    const body = JSON.parse(dialect.encode(requestOf({ messages: [user, first, user, second, ...resultsOf(second)] }), targetOf('anthropic', sonnet)).body) as { messages: { content: { type: string }[] }[] };
+    const body = JSON.parse(
+      dialect.encode(requestOf({ messages: [user, first, user, second, ...resultsOf(second)] }), targetOf('anthropic', sonnet)).body,
+    ) as { messages: { content: { type: string }[] }[] };
     expect(body.messages.map(({ content }) => content.map(({ type }) => type).join(' '))).toEqual([
       'text',
       'thinking redacted_thinking text',
@@ -107,7 +137,10 @@ describe('thinking', () => {
   });
 
   it('is left out of a conversation with the effort none', () => {
-    const wire = dialect.encode(requestOf({ messages: [user, messageOf('thinking')] }), targetOf('anthropic', { ...sonnet, reasoning: { effort: 'none' } }));
+    const wire = dialect.encode(
+      requestOf({ messages: [user, messageOf('thinking')] }),
+      targetOf('anthropic', { ...sonnet, reasoning: { effort: 'none' } }),
+    );
     expect(wire.body).not.toContain('"thinking"');
   });
 });

@@ -8,20 +8,36 @@ import { requestOf, targetOf } from '../../../contract/dialect.ts';
 const dialect = plugin.dialects?.[0] as Dialect;
 const models = '/projects/p1/locations/europe-west1/publishers/anthropic/models';
 
-const wireOf = (said: Partial<ChatRequest>): { readonly path: string; readonly headers: Record<string, string>; readonly body: Record<string, unknown> } => {
-  const target = targetOf('vertex', { externalId: 'claude-sonnet-4-5@20250929', provider: { settings: { project: 'p1', location: 'europe-west1' } } });
+const wireOf = (
+  said: Partial<ChatRequest>,
+): { readonly path: string; readonly headers: Record<string, string>; readonly body: Record<string, unknown> } => {
+  const target = targetOf('vertex', {
+    externalId: 'claude-sonnet-4-5@20250929',
+    provider: { settings: { project: 'p1', location: 'europe-west1' } },
+  });
   const { path, headers, body } = dialect.encode(requestOf(said), target);
   return { path, headers, body: JSON.parse(body) as Record<string, unknown> };
 };
-const answered = { anthropic_version: 'vertex-2023-10-16', max_tokens: 64_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] };
+const answered = {
+  anthropic_version: 'vertex-2023-10-16',
+  max_tokens: 64_000,
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+};
 
 describe('Claude on Vertex AI', () => {
   it('is asked for a whole answer at rawPredict, without a model in the body', () => {
-    expect(wireOf({})).toEqual({ path: `${models}/claude-sonnet-4-5@20250929:rawPredict`, headers: { 'content-type': 'application/json' }, body: answered });
+    expect(wireOf({})).toEqual({
+      path: `${models}/claude-sonnet-4-5@20250929:rawPredict`,
+      headers: { 'content-type': 'application/json' },
+      body: answered,
+    });
   });
 
   it('is asked for a stream at streamRawPredict', () => {
-    expect(wireOf({ stream: true })).toMatchObject({ path: `${models}/claude-sonnet-4-5@20250929:streamRawPredict`, body: { ...answered, stream: true } });
+    expect(wireOf({ stream: true })).toMatchObject({
+      path: `${models}/claude-sonnet-4-5@20250929:streamRawPredict`,
+      body: { ...answered, stream: true },
+    });
   });
 
   it('counts tokens at a separate path, with the model in the body', () => {
@@ -31,18 +47,36 @@ describe('Claude on Vertex AI', () => {
   });
 
   it('gets only the betas that it knows, and the reply names the others', () => {
-    const target = targetOf('vertex', { externalId: 'claude-sonnet-4-5@20250929', provider: { settings: { project: 'p1', location: 'europe-west1' } } });
-    const anthropic_beta = ['claude-code-20250219', 'context-management-2025-06-27', 'prompt-caching-scope-2026-01-05', 'advanced-tool-use-2025-11-20'];
+    const target = targetOf('vertex', {
+      externalId: 'claude-sonnet-4-5@20250929',
+      provider: { settings: { project: 'p1', location: 'europe-west1' } },
+    });
+    const anthropic_beta = [
+      'claude-code-20250219',
+      'context-management-2025-06-27',
+      'prompt-caching-scope-2026-01-05',
+      'advanced-tool-use-2025-11-20',
+    ];
     const { headers, adjustments } = dialect.encode({ ...requestOf(), form: 'messages', native: { fields: { anthropic_beta } } }, target);
     expect(headers['anthropic-beta']).toBe('context-management-2025-06-27,tool-search-tool-2025-10-19');
-    expect(adjustments).toEqual(['claude-code-20250219', 'prompt-caching-scope-2026-01-05'].map((beta) => ({ parameter: 'anthropic-beta', change: `${beta} dropped` })));
+    expect(adjustments).toEqual(
+      ['claude-code-20250219', 'prompt-caching-scope-2026-01-05'].map((beta) => ({
+        parameter: 'anthropic-beta',
+        change: `${beta} dropped`,
+      })),
+    );
   });
 
   it('gets cache breakpoints without a scope, whose beta it does not know', () => {
     const target = targetOf('vertex', { provider: { settings: { project: 'p1', location: 'europe-west1' } } });
     const cache_control = { type: 'ephemeral', ttl: '1h', scope: 'global' };
-    const { body, adjustments } = dialect.encode(requestOf({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control }] }] }), target);
-    expect(JSON.parse(body)).toMatchObject({ messages: [{ content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral', ttl: '1h' } }] }] });
+    const { body, adjustments } = dialect.encode(
+      requestOf({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control }] }] }),
+      target,
+    );
+    expect(JSON.parse(body)).toMatchObject({
+      messages: [{ content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
+    });
     expect(body).not.toContain('scope');
     expect(adjustments).toEqual([{ parameter: 'cache_control.scope', change: 'dropped' }]);
   });

@@ -56,10 +56,19 @@ describe('an event of an unknown type', () => {
   });
 });
 
-const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
+const finishOf = (stopReason: string): Chunk | undefined =>
+  dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
 
-it.each([[{ at: 'noon' }, '{"at":"noon"}'], [{}, '{}'], [undefined, '{}'], [null, '{}']])('the arguments of a whole call with the input %j are an object', (input, text) => {
-  const chunks = dialect.decodeBody({ output: { message: { content: [{ toolUse: { toolUseId: 'a', name: 'tide', input } }] } }, stopReason: 'tool_use' }, targetOf('bedrock'));
+it.each([
+  [{ at: 'noon' }, '{"at":"noon"}'],
+  [{}, '{}'],
+  [undefined, '{}'],
+  [null, '{}'],
+])('the arguments of a whole call with the input %j are an object', (input, text) => {
+  const chunks = dialect.decodeBody(
+    { output: { message: { content: [{ toolUse: { toolUseId: 'a', name: 'tide', input } }] } }, stopReason: 'tool_use' },
+    targetOf('bedrock'),
+  );
   expect(chunks[1]).toEqual({ type: 'tool-delta', choice: 0, index: 0, arguments: text });
 });
 
@@ -82,7 +91,11 @@ describe('a reason to stop', () => {
     ['tool_calls', 'after a call', [{ toolUse: { toolUseId: 'a', name: 'tide', input: {} } }]],
     ['completed', 'without a call', [{ text: 'High.' }]],
   ])('tool_use is %s %s', (reason, _, content) => {
-    expect(dialect.decodeBody({ output: { message: { content } }, stopReason: 'tool_use' }, targetOf('bedrock')).at(-1)).toMatchObject({ type: 'finish', reason, native: 'tool_use' });
+    expect(dialect.decodeBody({ output: { message: { content } }, stopReason: 'tool_use' }, targetOf('bedrock')).at(-1)).toMatchObject({
+      type: 'finish',
+      reason,
+      native: 'tool_use',
+    });
   });
 
   it.each(['malformed_model_output', 'malformed_tool_use', 'error_of_tomorrow'])('%s is an error', (native) => {
@@ -90,7 +103,8 @@ describe('a reason to stop', () => {
   });
 });
 
-const thrownFor = (event: string, payload: object): GatewayError => thrownBy(() => dialect.decoder(targetOf('bedrock')).push(eventOf(event, payload)));
+const thrownFor = (event: string, payload: object): GatewayError =>
+  thrownBy(() => dialect.decoder(targetOf('bedrock')).push(eventOf(event, payload)));
 
 describe('an exception inside a stream', () => {
   it.each([
@@ -107,21 +121,45 @@ describe('an exception inside a stream', () => {
     expect(thrownFor(event, { message: 'No.' })).toMatchObject({ code, status, retryable: true });
   });
 
-  it.each([['', 'throttlingException'], ['Slow down.', 'Slow down.'], ['"Slow down."', 'Slow down.'], ['<html>', 'throttlingException'], ['[]', 'throttlingException']])('is recognised by its type with any payload: %j', (data, message) => {
+  it.each([
+    ['', 'throttlingException'],
+    ['Slow down.', 'Slow down.'],
+    ['"Slow down."', 'Slow down.'],
+    ['<html>', 'throttlingException'],
+    ['[]', 'throttlingException'],
+  ])('is recognised by its type with any payload: %j', (data, message) => {
     const push = (): unknown => dialect.decoder(targetOf('bedrock')).push({ event: 'exception:throttlingException', data });
-    expect(thrownBy(push)).toMatchObject({ code: 'upstream_rate_limited', message: `Provider "bedrock" reported an error in its answer: ${message}` });
+    expect(thrownBy(push)).toMatchObject({
+      code: 'upstream_rate_limited',
+      message: `Provider "bedrock" reported an error in its answer: ${message}`,
+    });
   });
 
   it("passes the caller's own fault on", () => {
-    expect(thrownFor('exception:validationException', { message: 'Input is too long for requested model.' })).toMatchObject({ status: 400, code: 'context_length_exceeded', retryable: false, message: 'Input is too long for requested model.' });
+    expect(thrownFor('exception:validationException', { message: 'Input is too long for requested model.' })).toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+      retryable: false,
+      message: 'Input is too long for requested model.',
+    });
   });
 
-  it.each([[429, 'upstream_rate_limited'], [503, 'upstream_unavailable'], [529, 'upstream_overloaded'], [500, 'upstream_error'], [400, 'upstream_error']])('believes the status %i that the model gives', (originalStatusCode, code) => {
-    expect(thrownFor('exception:modelStreamErrorException', { originalStatusCode, originalMessage: 'Broken.' })).toMatchObject({ code, message: expect.stringContaining('Broken.') });
+  it.each([
+    [429, 'upstream_rate_limited'],
+    [503, 'upstream_unavailable'],
+    [529, 'upstream_overloaded'],
+    [500, 'upstream_error'],
+    [400, 'upstream_error'],
+  ])('believes the status %i that the model gives', (originalStatusCode, code) => {
+    expect(thrownFor('exception:modelStreamErrorException', { originalStatusCode, originalMessage: 'Broken.' })).toMatchObject({
+      code,
+      message: expect.stringContaining('Broken.'),
+    });
   });
 });
 
-const errorOf = (status: number, body: unknown, type?: string): GatewayError => dialect.decodeError({ status, headers: type === undefined ? {} : { 'x-amzn-errortype': type }, body }, targetOf('bedrock'));
+const errorOf = (status: number, body: unknown, type?: string): GatewayError =>
+  dialect.decodeError({ status, headers: type === undefined ? {} : { 'x-amzn-errortype': type }, body }, targetOf('bedrock'));
 
 describe('an error reply', () => {
   const uri = ':http://internal.amazon.com/coral/com.amazon.bedrock/';
@@ -129,15 +167,50 @@ describe('an error reply', () => {
   it.each([
     ['a fault of the caller', 400, 'ValidationException', 'The content field is empty.', 400, 'ValidationException'],
     ['an id that no model has', 400, 'ValidationException', 'The provided model identifier is invalid.', 400, 'model_not_found'],
-    ['a model that wants a profile', 400, 'ValidationException', "Invocation with on-demand throughput isn't supported. Use an inference profile.", 502, 'upstream_model_not_found'],
+    [
+      'a model that wants a profile',
+      400,
+      'ValidationException',
+      "Invocation with on-demand throughput isn't supported. Use an inference profile.",
+      502,
+      'upstream_model_not_found',
+    ],
     ['a prompt that is too long', 400, 'ValidationException', 'Input is too long for requested model.', 400, 'context_length_exceeded'],
     ['an account at its limit', 400, 'ServiceQuotaExceededException', 'Your account is at its limit.', 502, 'upstream_quota_exhausted'],
     ['a signature that is not whole', 400, 'IncompleteSignatureException', 'No date.', 502, 'upstream_auth_error'],
-    ['a place that Anthropic does not serve', 400, 'ValidationException', 'Access to Anthropic models is not allowed from unsupported countries, regions, or territories.', 502, 'upstream_error'],
+    [
+      'a place that Anthropic does not serve',
+      400,
+      'ValidationException',
+      'Access to Anthropic models is not allowed from unsupported countries, regions, or territories.',
+      502,
+      'upstream_error',
+    ],
     ['an account that may not', 400, 'ValidationException', 'Operation not allowed', 502, 'upstream_error'],
-    ['a fault of the caller that quotes such words', 400, 'ValidationException', 'The name "operation not allowed" is invalid.', 400, 'ValidationException'],
-    ['a name of the caller that reads as a refusal of the key', 400, 'ValidationException', "Value 'ExpiredToken!' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint.", 400, 'ValidationException'],
-    ['a name of the caller that reads as a spent quota', 400, 'ValidationException', 'extraneous key [ServiceQuotaExceeded] is not permitted', 400, 'ValidationException'],
+    [
+      'a fault of the caller that quotes such words',
+      400,
+      'ValidationException',
+      'The name "operation not allowed" is invalid.',
+      400,
+      'ValidationException',
+    ],
+    [
+      'a name of the caller that reads as a refusal of the key',
+      400,
+      'ValidationException',
+      "Value 'ExpiredToken!' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint.",
+      400,
+      'ValidationException',
+    ],
+    [
+      'a name of the caller that reads as a spent quota',
+      400,
+      'ValidationException',
+      'extraneous key [ServiceQuotaExceeded] is not permitted',
+      400,
+      'ValidationException',
+    ],
     ['a key without rights', 403, 'AccessDeniedException', 'Not you.', 502, 'upstream_auth_error'],
     ['a model that has ended', 404, 'ResourceNotFoundException', 'Gone.', 502, 'upstream_model_not_found'],
     ['a model that is too slow', 408, 'ModelTimeoutException', 'Slow.', 504, 'upstream_timeout'],
@@ -150,13 +223,22 @@ describe('an error reply', () => {
     expect(errorOf(upstream, { message }, type + uri)).toMatchObject({ status, code, upstreamStatus: upstream });
   });
 
-  it.each([[{ message: 'Said so.' }], [{ Message: 'Said so.' }], ['Said so.'], [{ __type: 'com.amazon.coral.service#X', message: 'Said so.' }]])('has the message of %j', (body) => {
+  it.each([
+    [{ message: 'Said so.' }],
+    [{ Message: 'Said so.' }],
+    ['Said so.'],
+    [{ __type: 'com.amazon.coral.service#X', message: 'Said so.' }],
+  ])('has the message of %j', (body) => {
     expect(errorOf(400, body).message).toBe('Said so.');
   });
 
   it('reads the error that OpenAI models put inside the message', () => {
     const message = `The model returned the following errors: ${JSON.stringify({ error: { code: 'unsupported_value', message: 'No.', param: 'reasoning_effort', type: 'invalid_request_error' } })}`;
-    expect(errorOf(400, { message }, 'ValidationException')).toMatchObject({ status: 400, code: 'unsupported_value', param: 'reasoning_effort' });
+    expect(errorOf(400, { message }, 'ValidationException')).toMatchObject({
+      status: 400,
+      code: 'unsupported_value',
+      param: 'reasoning_effort',
+    });
     expect(errorOf(400, { message: 'errors: {"error" or so' }, 'ValidationException')).toMatchObject({ code: 'ValidationException' });
   });
 
@@ -168,8 +250,17 @@ describe('an error reply', () => {
 describe('reasoning that a provider hides', () => {
   it('is not shown, whatever the provider sends instead', () => {
     const target = targetOf('bedrock', { externalId: 'amazon.nova-2-lite-v1:0' } satisfies TargetWishes);
-    const hidden = { ...target, mapping: { ...target.mapping, reasoning: { efforts: null, max_tokens: false, auto_effort: null, exposes: 'nothing', think_tags: false } as const } };
-    const body = { output: { message: { content: [{ reasoningContent: { reasoningText: { text: '[REDACTED]' } } }, { text: 'Ok' }] } }, stopReason: 'end_turn' };
+    const hidden = {
+      ...target,
+      mapping: {
+        ...target.mapping,
+        reasoning: { efforts: null, max_tokens: false, auto_effort: null, exposes: 'nothing', think_tags: false } as const,
+      },
+    };
+    const body = {
+      output: { message: { content: [{ reasoningContent: { reasoningText: { text: '[REDACTED]' } } }, { text: 'Ok' }] } },
+      stopReason: 'end_turn',
+    };
     expect(dialect.decodeBody(body, hidden).map(({ type }) => type)).toEqual(['text-delta', 'finish']);
     expect(dialect.decodeBody(body, target).map(({ type }) => type)).toEqual(['reasoning-delta', 'text-delta', 'finish']);
   });

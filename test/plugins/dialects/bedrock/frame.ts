@@ -5,7 +5,11 @@ import { crc32 } from 'node:zlib';
 export type FrameHeaders = Readonly<Record<string, string | number | boolean>>;
 
 export function frameOf(headers: FrameHeaders, payload: string): Buffer {
-  const head = Buffer.concat(Object.entries(headers).map(([name, value]) => Buffer.concat([Buffer.from([Buffer.byteLength(name)]), Buffer.from(name), valueOf(value)])));
+  const head = Buffer.concat(
+    Object.entries(headers).map(([name, value]) =>
+      Buffer.concat([Buffer.from([Buffer.byteLength(name)]), Buffer.from(name), valueOf(value)]),
+    ),
+  );
   const body = Buffer.from(payload);
   const frame = Buffer.alloc(16 + head.length + body.length);
   frame.writeUInt32BE(frame.length, 0);
@@ -29,8 +33,11 @@ function valueOf(value: string | number | boolean): Buffer {
   return Buffer.concat([bytes, Buffer.from(value)]);
 }
 
-export const eventFrame = (type: string, payload: object): Buffer => frameOf({ ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' }, JSON.stringify(payload));
+export const eventFrame = (type: string, payload: object): Buffer =>
+  frameOf({ ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' }, JSON.stringify(payload));
 
-export const exceptionFrame = (type: string, payload: object): Buffer => frameOf({ ':message-type': 'exception', ':exception-type': type, ':content-type': 'application/json' }, JSON.stringify(payload));
+export const exceptionFrame = (type: string, payload: object): Buffer =>
+  frameOf({ ':message-type': 'exception', ':exception-type': type, ':content-type': 'application/json' }, JSON.stringify(payload));
 
-export const errorFrame = (code: string, message: string): Buffer => frameOf({ ':message-type': 'error', ':error-code': code, ':error-message': message }, '');
+export const errorFrame = (code: string, message: string): Buffer =>
+  frameOf({ ':message-type': 'error', ':error-code': code, ':error-message': message }, '');

@@ -37,15 +37,17 @@ describe('frames of an event stream', () => {
 
   it('are the same in pieces of any size', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 6 });
-    fc.assert(fc.property(texts, fc.array(fc.nat(300), { maxLength: 20 }), (said, sizes) => {
-      const bytes = Buffer.concat(said.map((text) => eventFrame('t', { text })));
-      const reader = framer();
-      const events: WireEvent[] = [];
-      let at = 0;
-      for (const size of sizes) events.push(...reader.push(bytes.subarray(at, (at += size))));
-      events.push(...reader.push(bytes.subarray(at)), ...reader.end());
-      expect(events).toEqual(said.map((text) => ({ event: 't', data: JSON.stringify({ text }) })));
-    }));
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(300), { maxLength: 20 }), (said, sizes) => {
+        const bytes = Buffer.concat(said.map((text) => eventFrame('t', { text })));
+        const reader = framer();
+        const events: WireEvent[] = [];
+        let at = 0;
+        for (const size of sizes) events.push(...reader.push(bytes.subarray(at, (at += size))));
+        events.push(...reader.push(bytes.subarray(at)), ...reader.end());
+        expect(events).toEqual(said.map((text) => ({ event: 't', data: JSON.stringify({ text }) })));
+      }),
+    );
   });
 
   it('that are never complete give no event', () => {
@@ -57,7 +59,9 @@ describe('frames of an event stream', () => {
   it('are refused if any of their bits is wrong', () => {
     for (let at = 0; at < first.length; at++) {
       const reader = framer();
-      expect(() => [...reader.push(damaged(first, at)), ...reader.end()], `byte ${at}`).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
+      expect(() => [...reader.push(damaged(first, at)), ...reader.end()], `byte ${at}`).toThrow(
+        expect.objectContaining({ code: 'upstream_invalid_response' }),
+      );
     }
   });
 
@@ -75,7 +79,9 @@ describe('frames of an event stream', () => {
   it('have a largest payload, which is checked as soon as the length is known', () => {
     const payload = 'x'.repeat(100);
     expect(framer(100).push(frameOf({ ':event-type': 'x' }, payload))).toHaveLength(1);
-    expect(() => framer(99).push(frameOf({ ':event-type': 'x' }, payload).subarray(0, 12))).toThrow(expect.objectContaining({ code: 'upstream_event_too_large' }));
+    expect(() => framer(99).push(frameOf({ ':event-type': 'x' }, payload).subarray(0, 12))).toThrow(
+      expect.objectContaining({ code: 'upstream_event_too_large' }),
+    );
   });
 
   it('are read by a library that is loaded for the first stream', async () => {

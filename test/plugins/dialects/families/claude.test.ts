@@ -4,7 +4,13 @@ import type { ChatRequest, Effort, Message } from '../../../../core/chat.ts';
 import { efforts } from '../../../../core/chat.ts';
 import type { Target } from '../../../../core/wire/dialect.ts';
 import { turnsOf } from '../../../../core/wire/turns.ts';
-import { beganWithoutThinking, type ClaudeAsk, claudeTerms, type ClaudeTerms, takesSchemas } from '../../../../plugins/dialects/families/claude.ts';
+import {
+  beganWithoutThinking,
+  type ClaudeAsk,
+  claudeTerms,
+  type ClaudeTerms,
+  takesSchemas,
+} from '../../../../plugins/dialects/families/claude.ts';
 import { requestOf, targetOf, type TargetWishes } from '../../../contract/dialect.ts';
 
 interface Case {
@@ -16,9 +22,11 @@ interface Case {
   readonly wishes?: TargetWishes;
 }
 
-const targetAt = ({ model, effort, budget, wishes }: Case): Target => targetOf('anthropic', { externalId: model, reasoning: { effort: effort ?? null, maxTokens: budget ?? null }, ...wishes });
+const targetAt = ({ model, effort, budget, wishes }: Case): Target =>
+  targetOf('anthropic', { externalId: model, reasoning: { effort: effort ?? null, maxTokens: budget ?? null }, ...wishes });
 
-const termsOf = (it: Case): ClaudeTerms => claudeTerms(requestOf(it.said), targetAt(it), { forcedTool: 'none', beganWithoutThinking: false, ...it.ask });
+const termsOf = (it: Case): ClaudeTerms =>
+  claudeTerms(requestOf(it.said), targetAt(it), { forcedTool: 'none', beganWithoutThinking: false, ...it.ask });
 
 const changesOf = (it: Case): string[] => termsOf(it).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
@@ -27,16 +35,26 @@ function thinkingOf(it: Case): string {
   if (it.effort === 'none' && /fable|mythos/.test(it.model)) return isRefused(it) ? 'refused' : 'taken';
   const { thinking, effort } = termsOf(it);
   if (thinking === null) return 'unsaid';
-  return thinking.type === 'enabled' ? `budget ${thinking.budget_tokens}` : thinking.type === 'adaptive' ? `adaptive ${effort}` : 'disabled';
+  return thinking.type === 'enabled'
+    ? `budget ${thinking.budget_tokens}`
+    : thinking.type === 'adaptive'
+      ? `adaptive ${effort}`
+      : 'disabled';
 }
 
 function isRefused(it: Case): boolean {
-  expect(() => termsOf(it)).toThrow(expect.objectContaining({ code: 'unsupported_value', status: 400, upstreamStatus: null, param: 'reasoning_effort' }));
+  expect(() => termsOf(it)).toThrow(
+    expect.objectContaining({ code: 'unsupported_value', status: 400, upstreamStatus: null, param: 'reasoning_effort' }),
+  );
   return true;
 }
 
 /** A call, with or without thinking that can go back. */
-const call = (signed: boolean): Message => ({ role: 'assistant', content: signed ? 'signed' : null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{}' } }] });
+const call = (signed: boolean): Message => ({
+  role: 'assistant',
+  content: signed ? 'signed' : null,
+  tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+});
 
 const ways = {
   budget: ['unsaid', 'budget 1024', 'budget 2048', 'budget 8192', 'budget 16384', 'budget 32768'],
@@ -87,7 +105,9 @@ describe('an effort', () => {
 
   it('is refused by models that do not think', () => {
     for (const model of ['claude-3-5-sonnet-20241022', 'claude-3-haiku-20240307']) {
-      expect(() => termsOf({ model, effort: 'low' })).toThrow(expect.objectContaining({ status: 400, code: 'model_not_supported', param: 'reasoning_effort' }));
+      expect(() => termsOf({ model, effort: 'low' })).toThrow(
+        expect.objectContaining({ status: 400, code: 'model_not_supported', param: 'reasoning_effort' }),
+      );
       expect(termsOf({ model, effort: 'none' }).thinking).toBe(null);
     }
   });
@@ -95,7 +115,9 @@ describe('an effort', () => {
   it('is refused where the catalogue says that the model does not reason', () => {
     const target = targetAt({ model: 'claude-sonnet-4-5', effort: 'low' });
     const plain = { ...target, mapping: { ...target.mapping, reasoning: null } };
-    expect(() => claudeTerms(requestOf(), plain, { forcedTool: 'none', beganWithoutThinking: false })).toThrow(expect.objectContaining({ code: 'model_not_supported' }));
+    expect(() => claudeTerms(requestOf(), plain, { forcedTool: 'none', beganWithoutThinking: false })).toThrow(
+      expect.objectContaining({ code: 'model_not_supported' }),
+    );
   });
 
   it('that is not set sends no thinking', () => {
@@ -117,10 +139,18 @@ describe('a budget', () => {
   });
 
   it('is still accepted by the models in between', () => {
-    expect(termsOf({ model: 'claude-opus-4-6', budget: 4000 })).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4000 }, effort: null });
+    expect(termsOf({ model: 'claude-opus-4-6', budget: 4000 })).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 4000 },
+      effort: null,
+    });
   });
 
-  it.each([[1500, 'low'], [2048, 'medium'], [8192, 'high'], [24_576, 'xhigh']])('of %i becomes the effort %s where budgets are refused', (budget, effort) => {
+  it.each([
+    [1500, 'low'],
+    [2048, 'medium'],
+    [8192, 'high'],
+    [24_576, 'xhigh'],
+  ])('of %i becomes the effort %s where budgets are refused', (budget, effort) => {
     expect(thinkingOf({ model: 'claude-opus-4-8', budget })).toBe(`adaptive ${effort}`);
     expect(changesOf({ model: 'claude-opus-4-8', budget })).toContain(`reasoning.max_tokens changed to effort ${effort}`);
   });
@@ -134,8 +164,18 @@ describe('the limit of an answer', () => {
   it.each<[string, Case, number, string[]]>([
     ['passes as it is', { model: 'claude-opus-5', effort: 'high', said: { maxTokens: 500 } }, 500, []],
     ['is raised by a budget', { model: 'claude-sonnet-4-5', effort: 'low', said: { maxTokens: 500 } }, 2548, ['max_tokens raised to 2548']],
-    ['is cut at what the model can do', { model: 'claude-opus-4-1', effort: 'high', said: { maxTokens: 30_000 } }, 32_000, ['max_tokens raised to 32000']],
-    ['is clamped without thinking too', { model: 'claude-3-5-haiku-20241022', said: { maxTokens: 100_000 } }, 8192, ['max_tokens clamped to 8192']],
+    [
+      'is cut at what the model can do',
+      { model: 'claude-opus-4-1', effort: 'high', said: { maxTokens: 30_000 } },
+      32_000,
+      ['max_tokens raised to 32000'],
+    ],
+    [
+      'is clamped without thinking too',
+      { model: 'claude-3-5-haiku-20241022', said: { maxTokens: 100_000 } },
+      8192,
+      ['max_tokens clamped to 8192'],
+    ],
     ['is not known of models that are not Claude', { model: 'kimi-k2' }, 8192, []],
     ['leaves such models room for a budget', { model: 'kimi-k2', effort: 'high' }, 24_576, []],
     ['of a Claude of tomorrow is large', { model: 'claude-opus-7' }, 32_000, []],
@@ -151,14 +191,25 @@ describe('the limit of an answer', () => {
   });
 
   it('keeps a budget between 1,024 and the limit, or thinking is dropped', () => {
-    fc.assert(fc.property(fc.nat(200_000), fc.option(fc.integer({ min: 1, max: 200_000 })), fc.integer({ min: 1, max: 130_000 }), (budget, maxTokens, cap) => {
-      const target = targetAt({ model: 'claude-sonnet-4-5', budget });
-      const terms = claudeTerms(requestOf({ maxTokens }), { ...target, model: { ...target.model, max_output_tokens: cap } }, { forcedTool: 'none', beganWithoutThinking: false });
-      expect(terms.maxTokens).toBeGreaterThan(0);
-      expect(terms.maxTokens).toBeLessThanOrEqual(cap);
-      const sent = terms.thinking?.type === 'enabled' ? terms.thinking.budget_tokens : null;
-      expect(sent === null ? cap <= 1024 : sent >= 1024 && sent < terms.maxTokens).toBe(true);
-    }));
+    fc.assert(
+      fc.property(
+        fc.nat(200_000),
+        fc.option(fc.integer({ min: 1, max: 200_000 })),
+        fc.integer({ min: 1, max: 130_000 }),
+        (budget, maxTokens, cap) => {
+          const target = targetAt({ model: 'claude-sonnet-4-5', budget });
+          const terms = claudeTerms(
+            requestOf({ maxTokens }),
+            { ...target, model: { ...target.model, max_output_tokens: cap } },
+            { forcedTool: 'none', beganWithoutThinking: false },
+          );
+          expect(terms.maxTokens).toBeGreaterThan(0);
+          expect(terms.maxTokens).toBeLessThanOrEqual(cap);
+          const sent = terms.thinking?.type === 'enabled' ? terms.thinking.budget_tokens : null;
+          expect(sent === null ? cap <= 1024 : sent >= 1024 && sent < terms.maxTokens).toBe(true);
+        },
+      ),
+    );
   });
 });
 
@@ -169,12 +220,37 @@ describe('sampling parameters', () => {
     ['go out to older models', { model: 'claude-sonnet-4-0', said }, { temperature: 0.3, topP: 0.9, topK: 20 }, []],
     ['lose top_p beside temperature', { model: 'claude-sonnet-4-5', said }, { temperature: 0.3, topP: null, topK: 20 }, ['top_p dropped']],
     ['keep top_p alone', { model: 'claude-sonnet-4-5', said: { topP: 0.9 } }, { temperature: null, topP: 0.9, topK: null }, []],
-    ['are refused while thinking', { model: 'claude-sonnet-4-0', effort: 'low', said }, { temperature: null, topP: null, topK: null }, ['temperature dropped', 'top_p dropped', 'top_k dropped']],
-    ['are refused by the newest models always', { model: 'claude-opus-4-7', effort: 'none', said }, { temperature: null, topP: null, topK: null }, ['temperature dropped', 'top_p dropped', 'top_k dropped']],
-    ['go out again with thinking off', { model: 'claude-opus-4-6', effort: 'none', said: { temperature: 0.3 } }, { temperature: 0.3, topP: null, topK: null }, []],
+    [
+      'are refused while thinking',
+      { model: 'claude-sonnet-4-0', effort: 'low', said },
+      { temperature: null, topP: null, topK: null },
+      ['temperature dropped', 'top_p dropped', 'top_k dropped'],
+    ],
+    [
+      'are refused by the newest models always',
+      { model: 'claude-opus-4-7', effort: 'none', said },
+      { temperature: null, topP: null, topK: null },
+      ['temperature dropped', 'top_p dropped', 'top_k dropped'],
+    ],
+    [
+      'go out again with thinking off',
+      { model: 'claude-opus-4-6', effort: 'none', said: { temperature: 0.3 } },
+      { temperature: 0.3, topP: null, topK: null },
+      [],
+    ],
     ['are no words', { model: 'claude-sonnet-4-0', said: { rest: { top_k: '20' } } }, { topK: null }, ['top_k dropped']],
-    ['stop at 1', { model: 'claude-haiku-4-5', said: { temperature: 1.7 } }, { temperature: 1, topP: null, topK: null }, ['temperature clamped to 1']],
-    ['that ask for the default are no loss', { model: 'claude-opus-5', said: { temperature: 1, topP: 1 } }, { temperature: null, topP: null, topK: null }, []],
+    [
+      'stop at 1',
+      { model: 'claude-haiku-4-5', said: { temperature: 1.7 } },
+      { temperature: 1, topP: null, topK: null },
+      ['temperature clamped to 1'],
+    ],
+    [
+      'that ask for the default are no loss',
+      { model: 'claude-opus-5', said: { temperature: 1, topP: 1 } },
+      { temperature: null, topP: null, topK: null },
+      [],
+    ],
   ])('%s', (_, it, sampling, changes) => {
     expect(termsOf(it)).toMatchObject(sampling);
     expect(changesOf(it)).toEqual(changes);
@@ -183,12 +259,42 @@ describe('sampling parameters', () => {
 
 describe('a forced tool', () => {
   it.each<[string, Case, string, boolean, string[]]>([
-    ['gives way to thinking that was asked for', { model: 'claude-sonnet-4-5', effort: 'low', ask: { forcedTool: 'required' } }, 'budget 2048', true, ['tool_choice relaxed to auto']],
+    [
+      'gives way to thinking that was asked for',
+      { model: 'claude-sonnet-4-5', effort: 'low', ask: { forcedTool: 'required' } },
+      'budget 2048',
+      true,
+      ['tool_choice relaxed to auto'],
+    ],
     ['stands where nothing thinks', { model: 'claude-sonnet-4-5', ask: { forcedTool: 'required' } }, 'unsaid', false, []],
-    ['turns off thinking that nobody asked for', { model: 'claude-sonnet-5', ask: { forcedTool: 'required' } }, 'disabled', false, ['reasoning turned off']],
-    ['gives way to thinking that cannot be turned off', { model: 'claude-fable-5', ask: { forcedTool: 'required' } }, 'unsaid', true, ['tool_choice relaxed to auto']],
-    ['for a schema counts more than thinking', { model: 'claude-sonnet-4-0', effort: 'high', ask: { forcedTool: 'schema' } }, 'unsaid', false, ['reasoning_effort dropped']],
-    ['for any JSON gives way', { model: 'claude-opus-4-6', effort: 'high', ask: { forcedTool: 'json' } }, 'adaptive high', true, ['response_format asked for, not enforced']],
+    [
+      'turns off thinking that nobody asked for',
+      { model: 'claude-sonnet-5', ask: { forcedTool: 'required' } },
+      'disabled',
+      false,
+      ['reasoning turned off'],
+    ],
+    [
+      'gives way to thinking that cannot be turned off',
+      { model: 'claude-fable-5', ask: { forcedTool: 'required' } },
+      'unsaid',
+      true,
+      ['tool_choice relaxed to auto'],
+    ],
+    [
+      'for a schema counts more than thinking',
+      { model: 'claude-sonnet-4-0', effort: 'high', ask: { forcedTool: 'schema' } },
+      'unsaid',
+      false,
+      ['reasoning_effort dropped'],
+    ],
+    [
+      'for any JSON gives way',
+      { model: 'claude-opus-4-6', effort: 'high', ask: { forcedTool: 'json' } },
+      'adaptive high',
+      true,
+      ['response_format asked for, not enforced'],
+    ],
   ])('%s', (_, it, thinking, thinks, changes) => {
     expect(thinkingOf(it)).toBe(thinking);
     expect(termsOf(it).thinks).toBe(thinks);
@@ -199,7 +305,9 @@ describe('a forced tool', () => {
 describe('a turn that continues after tool results', () => {
   it('gets no budget where it began without thinking', () => {
     expect(thinkingOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toBe('unsaid');
-    expect(changesOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toEqual(['reasoning_effort dropped']);
+    expect(changesOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toEqual([
+      'reasoning_effort dropped',
+    ]);
   });
 
   it('keeps adaptive thinking, which needs no thinking at the beginning', () => {
@@ -223,10 +331,22 @@ describe('a turn that continues after tool results', () => {
   });
 });
 
-it.each([['claude-opus-4-8', true], ['claude-haiku-4-5', true], ['claude-opus-4-1', false], ['claude-sonnet-4', false], ['kimi-k2', false]])('a schema for answers is supported by %s: %s', (model, wanted) => {
+it.each([
+  ['claude-opus-4-8', true],
+  ['claude-haiku-4-5', true],
+  ['claude-opus-4-1', false],
+  ['claude-sonnet-4', false],
+  ['kimi-k2', false],
+])('a schema for answers is supported by %s: %s', (model, wanted) => {
   expect(takesSchemas(targetAt({ model }))).toBe(wanted);
 });
 
 it("recognises a model by its id in the catalogue where the vendor's name does not tell it", () => {
-  expect(thinkingOf({ model: 'arn:aws:bedrock:profile/x1', effort: 'low', wishes: { externalId: 'arn:aws:bedrock:profile/x1', modelId: 'claude-opus-4-8', reasoning: { effort: 'low' } } })).toBe('adaptive low');
+  expect(
+    thinkingOf({
+      model: 'arn:aws:bedrock:profile/x1',
+      effort: 'low',
+      wishes: { externalId: 'arn:aws:bedrock:profile/x1', modelId: 'claude-opus-4-8', reasoning: { effort: 'low' } },
+    }),
+  ).toBe('adaptive low');
 });

@@ -3,28 +3,98 @@ import { describe, expect, it } from 'vitest';
 import { reduceSchema } from '../../../../plugins/dialects/gemini/schema.ts';
 
 /** A schema whose parts refer to the next one three times. */
-const level = (at: number) => ({ properties: { left: { $ref: `#/$defs/l${at + 1}` }, right: { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] } } });
+const level = (at: number) => ({
+  properties: { left: { $ref: `#/$defs/l${at + 1}` }, right: { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] } },
+});
 
 describe('a schema for older models', () => {
   it.each<[string, object, object, string[]]>([
-    ['keeps what both know', { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] }, { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] }, []],
-    ['drops what constrains nothing', { $schema: 'x', $id: 'y', $comment: 'z', additionalProperties: false, type: 'string', examples: ['a'] }, { type: 'string' }, []],
-    ['names what it cannot say', { type: 'object', properties: { a: { type: 'string', not: {} } }, additionalProperties: { type: 'string' }, patternProperties: {} }, { type: 'object', properties: { a: { type: 'string' } } }, ['additionalProperties', 'patternProperties', 'not']],
-    ['puts references in', { properties: { a: { $ref: '#/$defs/a~1b', description: 'Here.' } }, $defs: { 'a/b': { type: 'string', description: 'There.' } } }, { type: 'object', properties: { a: { type: 'string', description: 'Here.' } } }, []],
-    ['puts references in whose names are escaped', { properties: { a: { $ref: '#/definitions/Record%3Cstring%3E' }, b: { $ref: '#/definitions/5%' } }, definitions: { 'Record<string>': { type: 'string' }, '5%': { type: 'integer' } } }, { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } } }, []],
-    ['cuts references that lead nowhere', { properties: { a: { $ref: '#/$defs/none' }, b: { $ref: 'https://example.com/s' } } }, { type: 'object', properties: { a: { type: 'object' }, b: { type: 'object' } } }, ['$ref']],
+    [
+      'keeps what both know',
+      { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] },
+      { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] },
+      [],
+    ],
+    [
+      'drops what constrains nothing',
+      { $schema: 'x', $id: 'y', $comment: 'z', additionalProperties: false, type: 'string', examples: ['a'] },
+      { type: 'string' },
+      [],
+    ],
+    [
+      'names what it cannot say',
+      { type: 'object', properties: { a: { type: 'string', not: {} } }, additionalProperties: { type: 'string' }, patternProperties: {} },
+      { type: 'object', properties: { a: { type: 'string' } } },
+      ['additionalProperties', 'patternProperties', 'not'],
+    ],
+    [
+      'puts references in',
+      { properties: { a: { $ref: '#/$defs/a~1b', description: 'Here.' } }, $defs: { 'a/b': { type: 'string', description: 'There.' } } },
+      { type: 'object', properties: { a: { type: 'string', description: 'Here.' } } },
+      [],
+    ],
+    [
+      'puts references in whose names are escaped',
+      {
+        properties: { a: { $ref: '#/definitions/Record%3Cstring%3E' }, b: { $ref: '#/definitions/5%' } },
+        definitions: { 'Record<string>': { type: 'string' }, '5%': { type: 'integer' } },
+      },
+      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } } },
+      [],
+    ],
+    [
+      'cuts references that lead nowhere',
+      { properties: { a: { $ref: '#/$defs/none' }, b: { $ref: 'https://example.com/s' } } },
+      { type: 'object', properties: { a: { type: 'object' }, b: { type: 'object' } } },
+      ['$ref'],
+    ],
     ['makes a constant an enum of one', { const: 'on' }, { type: 'string', enum: ['on'] }, []],
-    ['describes values that are not strings', { type: 'integer', description: 'Level.', enum: [1, 2] }, { type: 'integer', description: 'Level. One of: 1, 2.' }, []],
+    [
+      'describes values that are not strings',
+      { type: 'integer', description: 'Level.', enum: [1, 2] },
+      { type: 'integer', description: 'Level. One of: 1, 2.' },
+      [],
+    ],
     ['finds the type of values', { const: true }, { type: 'boolean', description: 'One of: true.' }, []],
     ['makes null nullable', { type: ['string', 'null'], enum: ['a', null] }, { type: 'string', nullable: true, enum: ['a'] }, []],
     ['makes a choice of types a choice', { type: ['string', 'integer'] }, { anyOf: [{ type: 'string' }, { type: 'integer' }] }, []],
-    ['takes null out of a choice', { description: 'Maybe.', anyOf: [{ type: 'string' }, { type: 'null' }] }, { description: 'Maybe.', type: 'string', nullable: true }, []],
-    ['makes one choice of both', { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { const: 'x' } } }] }, { anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string', enum: ['x'] } } }] }, []],
-    ['joins what holds together', { allOf: [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }, { properties: { b: { type: 'string' } }, required: ['b'] }] }, { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'] }, []],
-    ['keeps only formats that the API knows', { properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'email' } } }, { type: 'object', properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string' } } }, ['format']],
+    [
+      'takes null out of a choice',
+      { description: 'Maybe.', anyOf: [{ type: 'string' }, { type: 'null' }] },
+      { description: 'Maybe.', type: 'string', nullable: true },
+      [],
+    ],
+    [
+      'makes one choice of both',
+      { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { const: 'x' } } }] },
+      { anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string', enum: ['x'] } } }] },
+      [],
+    ],
+    [
+      'joins what holds together',
+      {
+        allOf: [
+          { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+          { properties: { b: { type: 'string' } }, required: ['b'] },
+        ],
+      },
+      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'] },
+      [],
+    ],
+    [
+      'keeps only formats that the API knows',
+      { properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'email' } } },
+      { type: 'object', properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string' } } },
+      ['format'],
+    ],
     ['gives every array its items', { type: 'array' }, { type: 'array', items: {} }, []],
     ['names places of a list', { type: 'array', items: [{ type: 'string' }] }, { type: 'array', items: {} }, ['items']],
-    ['requires only what it describes', { properties: { a: true }, required: ['a', 'b'] }, { type: 'object', properties: { a: {} }, required: ['a'] }, []],
+    [
+      'requires only what it describes',
+      { properties: { a: true }, required: ['a', 'b'] },
+      { type: 'object', properties: { a: {} }, required: ['a'] },
+      [],
+    ],
   ])('%s', (_, given, schema, lost) => {
     expect(reduceSchema(given)).toEqual({ schema, lost });
   });
@@ -67,17 +137,43 @@ describe('a schema for older models', () => {
     expect(reduceSchema({ allOf: [wide, ...parts] })).toMatchObject({ schema: { properties: { a: { enum: ['4899'] } } }, lost: [] });
   });
 
-  it.each(['constructor', '__proto__', 'toString'])('has no format of the type %s', (type) => expect(reduceSchema({ type, format: 'int32' }).lost).toEqual(['format']));
+  it.each(['constructor', '__proto__', 'toString'])('has no format of the type %s', (type) =>
+    expect(reduceSchema({ type, format: 'int32' }).lost).toEqual(['format']),
+  );
 
   it('has no keyword that the API refuses, for any schema', () => {
-    const keywords = ['type', 'properties', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'const', 'enum', 'required', 'format', 'additionalProperties', 'not', 'if', 'title'];
+    const keywords = [
+      'type',
+      'properties',
+      'items',
+      'anyOf',
+      'oneOf',
+      'allOf',
+      '$ref',
+      '$defs',
+      'const',
+      'enum',
+      'required',
+      'format',
+      'additionalProperties',
+      'not',
+      'if',
+      'title',
+    ];
     const { like } = fc.letrec((tie) => ({
-      like: fc.oneof({ maxDepth: 5 }, fc.constantFrom('string', 'object', 'array', 'null', '#', '#/$defs', true, null, 1), fc.array(tie('like'), { maxLength: 3 }), fc.dictionary(fc.constantFrom(...keywords), tie('like'), { maxKeys: 4 })),
+      like: fc.oneof(
+        { maxDepth: 5 },
+        fc.constantFrom('string', 'object', 'array', 'null', '#', '#/$defs', true, null, 1),
+        fc.array(tie('like'), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom(...keywords), tie('like'), { maxKeys: 4 }),
+      ),
     }));
-    fc.assert(fc.property(like, (given) => {
-      if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
-      expectKnown(reduceSchema(given).schema);
-    }));
+    fc.assert(
+      fc.property(like, (given) => {
+        if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
+        expectKnown(reduceSchema(given).schema);
+      }),
+    );
   });
 });
 
@@ -86,6 +182,8 @@ const known = new Set(['type', 'title', 'description', 'nullable', 'enum', 'prop
 function expectKnown(schema: Readonly<Record<string, unknown>>): void {
   for (const keyword of Object.keys(schema)) expect(known).toContain(keyword);
   const { properties = {}, items, anyOf = [] } = schema;
-  const inner = [...Object.values(properties as object), ...(items === undefined ? [] : [items]), ...(anyOf as unknown[])] as Readonly<Record<string, unknown>>[];
+  const inner = [...Object.values(properties as object), ...(items === undefined ? [] : [items]), ...(anyOf as unknown[])] as Readonly<
+    Record<string, unknown>
+  >[];
   for (const one of inner) expectKnown(one);
 }

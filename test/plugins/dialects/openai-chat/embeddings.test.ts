@@ -14,7 +14,11 @@ function embedderOf(name: string, settings: Settings = {}): { readonly embedder:
   return { embedder: (dialects.get(name) as Dialect).embedder?.(target) as Embedder, target };
 }
 
-function sent(name: string, said: Partial<ChatRequest> & { readonly dimensions?: number; readonly format?: EmbeddingAsk['format'] }, settings: Settings = {}): { readonly path: string; readonly body: Record<string, unknown>; readonly changes: string[] } {
+function sent(
+  name: string,
+  said: Partial<ChatRequest> & { readonly dimensions?: number; readonly format?: EmbeddingAsk['format'] },
+  settings: Settings = {},
+): { readonly path: string; readonly body: Record<string, unknown>; readonly changes: string[] } {
   const { embedder, target } = embedderOf(name, settings);
   const { dimensions = null, format = 'float', ...others } = said;
   const ask: EmbeddingAsk = { kind: 'embeddings', inputs: ['a text'], dimensions, format };
@@ -39,7 +43,10 @@ describe('embeddings', () => {
 
   it('refuse dimensions that Cohere does not take by this API, because another vector would spoil the index', () => {
     expect(() => sent('cohere', { dimensions: 256 })).toThrow(expect.objectContaining({ code: 'unsupported_value', param: 'dimensions' }));
-    expect(sent('cohere', { user: 'ann', rest: { truncate: 'END' } })).toMatchObject({ body: { truncate: 'END' }, changes: ['user dropped'] });
+    expect(sent('cohere', { user: 'ann', rest: { truncate: 'END' } })).toMatchObject({
+      body: { truncate: 'END' },
+      changes: ['user dropped'],
+    });
   });
 
   it.each(['openai', 'azure'])('are asked of %s in the form that the caller wants', (name) => {
@@ -51,15 +58,29 @@ describe('embeddings', () => {
     expect(sent('vllm', { format: 'base64' }).body).toEqual({});
   });
 
-  it.each([['a text that is no vector', '&'], ['half a number', Buffer.alloc(6).toString('base64')], ['nothing', '']])('are not taken from %s', (_, embedding) => {
-    expect(() => embedderOf('openai').embedder.decode({ body: { data: [{ index: 0, embedding }] }, headers: {} })).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
+  it.each([
+    ['a text that is no vector', '&'],
+    ['half a number', Buffer.alloc(6).toString('base64')],
+    ['nothing', ''],
+  ])('are not taken from %s', (_, embedding) => {
+    expect(() => embedderOf('openai').embedder.decode({ body: { data: [{ index: 0, embedding }] }, headers: {} })).toThrow(
+      expect.objectContaining({ code: 'upstream_invalid_response' }),
+    );
   });
 
-  it.each([['openai', 256], ['cohere', 96], ['alibaba', 10]])('go to %s in calls of at most %i texts', (name, most) => {
+  it.each([
+    ['openai', 256],
+    ['cohere', 96],
+    ['alibaba', 10],
+  ])('go to %s in calls of at most %i texts', (name, most) => {
     expect(embedderOf(name).embedder.most).toBe(most);
   });
 
   it('are unchanged for any other server', () => {
-    expect(sent('vllm', { dimensions: 256, user: 'ann', rest: { truncate_prompt_tokens: 9 } })).toEqual({ path: '/embeddings', body: { dimensions: 256, user: 'ann', truncate_prompt_tokens: 9 }, changes: [] });
+    expect(sent('vllm', { dimensions: 256, user: 'ann', rest: { truncate_prompt_tokens: 9 } })).toEqual({
+      path: '/embeddings',
+      body: { dimensions: 256, user: 'ann', truncate_prompt_tokens: 9 },
+      changes: [],
+    });
   });
 });

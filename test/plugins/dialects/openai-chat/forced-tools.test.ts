@@ -7,17 +7,27 @@ import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialec
 
 const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
 
-const wireOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): WireRequest => (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, wishes));
+const wireOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): WireRequest =>
+  (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, wishes));
 
-const bodyOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): Record<string, unknown> => JSON.parse(wireOf(name, said, wishes).body) as Record<string, unknown>;
+const bodyOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): Record<string, unknown> =>
+  JSON.parse(wireOf(name, said, wishes).body) as Record<string, unknown>;
 
-const changesOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): string[] => wireOf(name, said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
+const changesOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): string[] =>
+  wireOf(name, said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
 describe('a forced tool', () => {
-  const tools = [{ type: 'function', function: { name: 'f' } }, { type: 'function', function: { name: 'g' } }];
+  const tools = [
+    { type: 'function', function: { name: 'f' } },
+    { type: 'function', function: { name: 'g' } },
+  ];
   const named = { tools, toolChoice: { type: 'function', function: { name: 'g' } } };
 
-  it.each([['deepseek', 'deepseek-flash', { thinking: { type: 'disabled' } }], ['moonshot', 'kimi-k2.5', { thinking: { type: 'disabled' } }], ['alibaba', 'qwen3.7-plus', { enable_thinking: false }]])('turns off thinking that the caller did not ask %s %s for', (name, externalId, off) => {
+  it.each([
+    ['deepseek', 'deepseek-flash', { thinking: { type: 'disabled' } }],
+    ['moonshot', 'kimi-k2.5', { thinking: { type: 'disabled' } }],
+    ['alibaba', 'qwen3.7-plus', { enable_thinking: false }],
+  ])('turns off thinking that the caller did not ask %s %s for', (name, externalId, off) => {
     expect(bodyOf(name, named, { externalId })).toMatchObject({ ...off, tool_choice: named.toolChoice });
     expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
   });
@@ -49,7 +59,10 @@ describe('a forced tool', () => {
     expect(bodyOf('alibaba', must, { externalId: 'qwen3.7-plus' })).toMatchObject({ enable_thinking: false });
   });
 
-  it.each([['lmstudio', 'qwen3'], ['moonshot', 'kimi-k3']])('is the only tool for %s %s, which takes no name of a tool', (name, externalId) => {
+  it.each([
+    ['lmstudio', 'qwen3'],
+    ['moonshot', 'kimi-k3'],
+  ])('is the only tool for %s %s, which takes no name of a tool', (name, externalId) => {
     expect(bodyOf(name, named, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: 'required' });
     expect(changesOf(name, named, { externalId })).toEqual(['tool_choice changed to required']);
     expect(bodyOf(name, { tools, toolChoice: 'required' }, { externalId })).toMatchObject({ tools, tool_choice: 'required' });
@@ -57,7 +70,11 @@ describe('a forced tool', () => {
 
   it('is named for Alibaba, which has no `required`, if it is the only one; several are only offered', () => {
     const externalId = 'qwen3.7-plus';
-    expect(bodyOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: named.toolChoice, enable_thinking: false });
+    expect(bodyOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toMatchObject({
+      tools: [tools[1]],
+      tool_choice: named.toolChoice,
+      enable_thinking: false,
+    });
     expect(changesOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toEqual(['reasoning turned off']);
     const body = bodyOf('alibaba', { tools, toolChoice: 'required' }, { externalId });
     expect(body).toMatchObject({ tools, tool_choice: 'auto' });

@@ -15,7 +15,11 @@ interface Wishes {
   readonly budget?: number;
 }
 
-function sent(name: string, said: Partial<ChatRequest>, { model = 'model-1', effort, budget }: Wishes = {}): { readonly body: Record<string, unknown>; readonly changes: string[] } {
+function sent(
+  name: string,
+  said: Partial<ChatRequest>,
+  { model = 'model-1', effort, budget }: Wishes = {},
+): { readonly body: Record<string, unknown>; readonly changes: string[] } {
   const target = targetOf(name, { externalId: model, reasoning: { effort: effort ?? null, maxTokens: budget ?? null } });
   const { body, adjustments } = (dialects.get(name) as Dialect).encode(requestOf(said), target);
   const { model: _, messages: __, stream: ___, ...fields } = JSON.parse(body) as Record<string, unknown>;
@@ -46,9 +50,19 @@ describe('a host', () => {
   });
 
   it.each<[string, Partial<ChatRequest>, Record<string, unknown>, string[]]>([
-    ['cohere', { n: 1, logitBias: { 1: 2 }, topLogprobs: 2, logprobs: true, tools: [plainTool], parallelToolCalls: false, seed: 7, maxTokens: 9 }, { tools: [plainTool], seed: 7, max_tokens: 9, logprobs: true }, ['logit_bias dropped', 'top_logprobs dropped', 'parallel_tool_calls dropped']],
+    [
+      'cohere',
+      { n: 1, logitBias: { 1: 2 }, topLogprobs: 2, logprobs: true, tools: [plainTool], parallelToolCalls: false, seed: 7, maxTokens: 9 },
+      { tools: [plainTool], seed: 7, max_tokens: 9, logprobs: true },
+      ['logit_bias dropped', 'top_logprobs dropped', 'parallel_tool_calls dropped'],
+    ],
     ['sambanova', { presencePenalty: 1, frequencyPenalty: 1 }, { frequency_penalty: 1 }, ['presence_penalty dropped']],
-    ['minimax', { presencePenalty: 1, frequencyPenalty: 1, logitBias: { 1: 2 }, n: 1, maxTokens: 9 }, { max_completion_tokens: 9, reasoning_split: true }, ['presence_penalty dropped', 'frequency_penalty dropped', 'logit_bias dropped']],
+    [
+      'minimax',
+      { presencePenalty: 1, frequencyPenalty: 1, logitBias: { 1: 2 }, n: 1, maxTokens: 9 },
+      { max_completion_tokens: 9, reasoning_split: true },
+      ['presence_penalty dropped', 'frequency_penalty dropped', 'logit_bias dropped'],
+    ],
   ])('gets no parameter that it refuses or ignores: %s', (name, said, body, changes) => {
     const { body: found, changes: noted } = sent(name, said);
     expect(found).toEqual(body);
@@ -57,7 +71,10 @@ describe('a host', () => {
 
   it('gets a schema of a tool without arguments where it must have one: databricks', () => {
     const withSchema = { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: {} } } } };
-    expect(sent('databricks', { tools: [plainTool, withSchema] }).body['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }, withSchema]);
+    expect(sent('databricks', { tools: [plainTool, withSchema] }).body['tools']).toEqual([
+      { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },
+      withSchema,
+    ]);
     expect(sent('nebius', { tools: [plainTool] }).body['tools']).toEqual([plainTool]);
   });
 
@@ -66,7 +83,13 @@ describe('a host', () => {
     ['cohere', 'command-a-reasoning-08-2025', 'none', { reasoning_effort: 'none' }, []],
     ['huggingface', 'openai/gpt-oss-120b', 'xhigh', { reasoning_effort: 'high' }, ['reasoning_effort changed to high']],
     ['nvidia', 'nvidia/nemotron-3-nano-30b-a3b', 'none', { chat_template_kwargs: { enable_thinking: false } }, []],
-    ['nvidia', 'nvidia/nemotron-3-nano-30b-a3b', 'high', { chat_template_kwargs: { enable_thinking: true } }, ['reasoning_effort changed to enabled']],
+    [
+      'nvidia',
+      'nvidia/nemotron-3-nano-30b-a3b',
+      'high',
+      { chat_template_kwargs: { enable_thinking: true } },
+      ['reasoning_effort changed to enabled'],
+    ],
     ['databricks', 'databricks-claude-sonnet-4', 'none', {}, []],
     ['databricks', 'databricks-claude-sonnet-4', 'high', {}, ['reasoning_effort dropped']],
     ['databricks', 'databricks-gpt-oss-20b', 'minimal', { reasoning_effort: 'low' }, ['reasoning_effort changed to low']],
@@ -85,30 +108,50 @@ describe('a host', () => {
   });
 
   it('is asked for any object by a schema where it refuses plain JSON', () => {
-    for (const name of ['lmstudio', 'perplexity']) expect(sent(name, { responseFormat: { type: 'json_object' } })).toEqual({ body: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, changes: [] });
+    for (const name of ['lmstudio', 'perplexity']) {
+      expect(sent(name, { responseFormat: { type: 'json_object' } })).toEqual({
+        body: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } },
+        changes: [],
+      });
+    }
     expect(sent('llamacpp', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
   });
 
   it('refuses a schema before DeepSeek does, so that the next provider is asked', () => {
     const responseFormat = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
-    expect(() => sent('deepseek', { responseFormat })).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'response_format', upstreamStatus: null }));
+    expect(() => sent('deepseek', { responseFormat })).toThrow(
+      expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'response_format', upstreamStatus: null }),
+    );
     expect(sent('deepseek', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
   });
 
   it('refuses to stop a model that always thinks', () => {
-    expect(() => sent('minimax', {}, { model: 'MiniMax-M2.7', effort: 'none' })).toThrow(expect.objectContaining({ code: 'unsupported_value' }));
+    expect(() => sent('minimax', {}, { model: 'MiniMax-M2.7', effort: 'none' })).toThrow(
+      expect.objectContaining({ code: 'unsupported_value' }),
+    );
   });
 
   it('gets a budget where it has a field for it', () => {
-    expect(sent('databricks', {}, { model: 'databricks-claude-sonnet-4', budget: 10_240 })).toEqual({ body: { thinking: { type: 'enabled', budget_tokens: 10_240 } }, changes: [] });
+    expect(sent('databricks', {}, { model: 'databricks-claude-sonnet-4', budget: 10_240 })).toEqual({
+      body: { thinking: { type: 'enabled', budget_tokens: 10_240 } },
+      changes: [],
+    });
     expect(sent('databricks', {}, { model: 'databricks-gpt-oss-20b', budget: 10_240 }).changes).toEqual(['reasoning.max_tokens dropped']);
   });
 
   it('gets earlier reasoning back where it accepts it', () => {
     const detail: ReasoningDetail = { type: 'reasoning.text', text: 'Hm.', provider: 'minimax', model: 'MiniMax-M2.7' };
-    const messages: Message[] = [{ role: 'assistant', content: 'Yes.', reasoning_details: [detail] }, { role: 'user', content: 'Why?' }];
-    const bodyOf = (name: string): Record<string, any> => JSON.parse((dialects.get(name) as Dialect).encode(requestOf({ messages }), targetOf(name)).body) as Record<string, any>;
-    expect(bodyOf('minimax')['messages'][0]).toEqual({ role: 'assistant', content: 'Yes.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] });
+    const messages: Message[] = [
+      { role: 'assistant', content: 'Yes.', reasoning_details: [detail] },
+      { role: 'user', content: 'Why?' },
+    ];
+    const bodyOf = (name: string): Record<string, any> =>
+      JSON.parse((dialects.get(name) as Dialect).encode(requestOf({ messages }), targetOf(name)).body) as Record<string, any>;
+    expect(bodyOf('minimax')['messages'][0]).toEqual({
+      role: 'assistant',
+      content: 'Yes.',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }],
+    });
     expect(bodyOf('novita')['messages'][0]).toEqual({ role: 'assistant', content: 'Yes.' });
   });
 

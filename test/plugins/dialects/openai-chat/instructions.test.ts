@@ -11,27 +11,51 @@ function wireOf(name: string, messages: Message[], wishes: TargetWishes): WireRe
 }
 
 const messagesOf = (...asked: Parameters<typeof wireOf>): unknown => (JSON.parse(wireOf(...asked).body) as { messages: unknown }).messages;
-const changesOf = (...asked: Parameters<typeof wireOf>): string[] => wireOf(...asked).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
+const changesOf = (...asked: Parameters<typeof wireOf>): string[] =>
+  wireOf(...asked).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
 describe('instructions for a model whose chat template takes one system message, at the beginning', () => {
   const qwen = { externalId: 'Qwen/Qwen3.6-27B' };
-  const [one, two]: Message[] = [{ role: 'system', content: 'Be terse.' }, { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] }];
+  const [one, two]: Message[] = [
+    { role: 'system', content: 'Be terse.' },
+    { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
+  ];
   const later: Message = { role: 'system', content: 'Agents: a, b.' };
-  const [user, answer]: Message[] = [{ role: 'user', content: 'Hi.' }, { role: 'assistant', content: 'Yes?' }];
+  const [user, answer]: Message[] = [
+    { role: 'user', content: 'Hi.' },
+    { role: 'assistant', content: 'Yes?' },
+  ];
 
-  it.each(['vllm', 'llamacpp', 'lmstudio', 'ollama', 'openai-chat'])('are one message, and later ones are text of the user, at %s', (vendor) => {
-    const messages = [one!, later, user!, later, answer!, later, user!] satisfies Message[];
-    expect(messagesOf(vendor, messages, qwen)).toEqual([
-      { role: 'system', content: 'Be terse.\n\nAgents: a, b.' }, { role: 'user', content: 'Hi.\n\nAgents: a, b.' }, answer, { role: 'user', content: 'Agents: a, b.\n\nHi.' },
-    ]);
-    expect(changesOf(vendor, messages, qwen)).toEqual(['messages system messages joined', 'messages later system messages sent as the user']);
-  });
+  it.each(['vllm', 'llamacpp', 'lmstudio', 'ollama', 'openai-chat'])(
+    'are one message, and later ones are text of the user, at %s',
+    (vendor) => {
+      const messages = [one!, later, user!, later, answer!, later, user!] satisfies Message[];
+      expect(messagesOf(vendor, messages, qwen)).toEqual([
+        { role: 'system', content: 'Be terse.\n\nAgents: a, b.' },
+        { role: 'user', content: 'Hi.\n\nAgents: a, b.' },
+        answer,
+        { role: 'user', content: 'Agents: a, b.\n\nHi.' },
+      ]);
+      expect(changesOf(vendor, messages, qwen)).toEqual([
+        'messages system messages joined',
+        'messages later system messages sent as the user',
+      ]);
+    },
+  );
 
   it('stay as they are where they are so already, also user messages in a row', () => {
     const messages = [one!, user!, user!, answer!, user!];
     expect(messagesOf('ollama', messages, qwen)).toEqual(messages);
     expect(changesOf('ollama', messages, qwen)).toEqual([]);
-    expect(messagesOf('ollama', [one!, two!], qwen)).toEqual([{ role: 'system', content: [{ type: 'text', text: 'Be terse.' }, { type: 'text', text: 'Be kind.' }] }]);
+    expect(messagesOf('ollama', [one!, two!], qwen)).toEqual([
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'Be terse.' },
+          { type: 'text', text: 'Be kind.' },
+        ],
+      },
+    ]);
   });
 
   it('stay at their places for other models', () => {

@@ -8,7 +8,12 @@ import { requestOf, targetOf } from '../../../contract/dialect.ts';
 const deepseek = plugin.dialects?.find(({ name }) => name === 'deepseek') as Dialect;
 const target = targetOf('deepseek');
 
-const call = (input: string, index?: number): object => ({ ...(index !== undefined && { index }), id: 'call_0', type: 'function', function: { name: 'search', arguments: input } });
+const call = (input: string, index?: number): object => ({
+  ...(index !== undefined && { index }),
+  id: 'call_0',
+  type: 'function',
+  function: { name: 'search', arguments: input },
+});
 
 function callsIn(chunks: readonly Chunk[]): readonly { readonly id: string; readonly name: string; readonly arguments: string }[] {
   const reply = new Reply();
@@ -23,8 +28,21 @@ const streamed = (...pieces: readonly object[]): readonly Chunk[] => {
 };
 
 it.each<[string, readonly Chunk[]]>([
-  ['a stream', streamed(call('', 0), { index: 0, id: 'call_0', function: { arguments: '{"q":1}' } }, call('', 1), { index: 1, id: 'call_0', function: { arguments: '{"q":2}' } })],
-  ['a whole answer', deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: [call('{"q":1}'), call('{"q":2}')] }, finish_reason: 'tool_calls' }] }, target)],
+  [
+    'a stream',
+    streamed(call('', 0), { index: 0, id: 'call_0', function: { arguments: '{"q":1}' } }, call('', 1), {
+      index: 1,
+      id: 'call_0',
+      function: { arguments: '{"q":2}' },
+    }),
+  ],
+  [
+    'a whole answer',
+    deepseek.decodeBody(
+      { id: 'x', choices: [{ index: 0, message: { tool_calls: [call('{"q":1}'), call('{"q":2}')] }, finish_reason: 'tool_calls' }] },
+      target,
+    ),
+  ],
 ])('parallel calls with the same id of a server are two calls with two ids, in %s', (_, chunks) => {
   const calls = callsIn(chunks);
   expect(calls.map(({ arguments: input }) => input)).toEqual(['{"q":1}', '{"q":2}']);
@@ -38,7 +56,11 @@ it('a call whose pieces all have its id and its name is one call', () => {
 const unnamed = (name: string, input: string): object => ({ index: 0, id: '', type: 'function', function: { name, arguments: input } });
 
 it.each<[string, object[], string[]]>([
-  ['of two tools', [unnamed('search', '{"q":1}'), unnamed('read', ''), { index: 0, function: { arguments: '{"p":2}' } }], ['search {"q":1}', 'read {"p":2}']],
+  [
+    'of two tools',
+    [unnamed('search', '{"q":1}'), unnamed('read', ''), { index: 0, function: { arguments: '{"p":2}' } }],
+    ['search {"q":1}', 'read {"p":2}'],
+  ],
   ['of one tool, each whole', [unnamed('search', '{"q":1}'), unnamed('search', '{"q":2}')], ['search {"q":1}', 'search {"q":2}']],
 ])('parallel calls without ids and with the same index are two calls: %s', (_, pieces, wanted) => {
   const calls = callsIn(streamed(...pieces));
@@ -47,7 +69,9 @@ it.each<[string, object[], string[]]>([
 });
 
 it('a call without an id whose pieces all have its name is one call', () => {
-  expect(callsIn(streamed(unnamed('search', ''), unnamed('search', '{"q"'), unnamed('search', ':{"a"'), unnamed('search', ':1}}')))).toMatchObject([{ arguments: '{"q":{"a":1}}' }]);
+  expect(
+    callsIn(streamed(unnamed('search', ''), unnamed('search', '{"q"'), unnamed('search', ':{"a"'), unnamed('search', ':1}}'))),
+  ).toMatchObject([{ arguments: '{"q":{"a":1}}' }]);
 });
 
 it.each<[string, object]>([
@@ -55,17 +79,28 @@ it.each<[string, object]>([
   ['an empty object', { tool_calls: [{}] }],
   ['an empty call of the older form', { function_call: { name: '', arguments: '' } }],
 ])('a text beside %s is a text', (_, beside) => {
-  expect(deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', ...beside }, finish_reason: 'stop' }] }, target)).toEqual([{ type: 'text-delta', choice: 0, text: 'Hi.' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
+  expect(
+    deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', ...beside }, finish_reason: 'stop' }] }, target),
+  ).toEqual([
+    { type: 'text-delta', choice: 0, text: 'Hi.' },
+    { type: 'finish', choice: 0, reason: 'completed', native: 'stop' },
+  ]);
 });
 
 it('an answer that ends with tool_calls, and has none, is complete', () => {
-  const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] }, target);
+  const chunks = deepseek.decodeBody(
+    { id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] },
+    target,
+  );
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'tool_calls' });
 });
 
 it('any number of calls is read, without a look at all of them for each piece', () => {
   const wire = Array.from({ length: 100_000 }, (_, index) => ({ ...call('{}', index), id: `call_${index}` }));
-  const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: wire }, finish_reason: 'tool_calls' }] }, target);
+  const chunks = deepseek.decodeBody(
+    { id: 'x', choices: [{ index: 0, message: { tool_calls: wire }, finish_reason: 'tool_calls' }] },
+    target,
+  );
   expect(chunks.filter(({ type }) => type === 'tool-start')).toHaveLength(100_000);
 });
 
@@ -81,26 +116,41 @@ it.each<[string, (at: number) => object]>([
     pushed += data.length;
     decoder.push({ data });
   };
-  expect(() => { for (let at = 0; at < 20_000; at++) push(at); }).toThrow('tool calls without a name');
+  expect(() => {
+    for (let at = 0; at < 20_000; at++) push(at);
+  }).toThrow('tool calls without a name');
   expect(pushed).toBeLessThan(2_000_000);
 });
 
 it('a call whose name comes late has all of its arguments', () => {
   const pieces = Array.from({ length: 8000 }, () => ({ index: 0, id: 'a', function: { arguments: 'x'.repeat(100) } }));
   const names = Array.from({ length: 4 }, (_, index) => ({ index, id: `call_${index}`, function: { name: 'search', arguments: '' } }));
-  expect(callsIn(streamed(...pieces, { index: 0, id: 'a', function: { name: 'search' } }, ...names.slice(1)))[0]?.arguments).toHaveLength(800_000);
+  expect(callsIn(streamed(...pieces, { index: 0, id: 'a', function: { name: 'search' } }, ...names.slice(1)))[0]?.arguments).toHaveLength(
+    800_000,
+  );
 });
 
 const beside = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
 
 it('fields beside a call go back beside it, to the provider that sent them only', () => {
-  const chunks = streamed({ ...call('{}', 0), ...beside('c2ln') }, { ...call('{}', 1), ...beside('dHdv') }, { index: 2, id: 'b', function: { name: 'read', arguments: '{}' } });
+  const chunks = streamed(
+    { ...call('{}', 0), ...beside('c2ln') },
+    { ...call('{}', 1), ...beside('dHdv') },
+    { index: 2, id: 'b', function: { name: 'read', arguments: '{}' } },
+  );
   const reply = new Reply();
   for (const chunk of chunks) reply.add(chunk);
   const { toolCalls, details } = reply.choice(0);
-  const calls = toolCalls.map(({ id, name, arguments: input }) => ({ id, type: 'function' as const, function: { name, arguments: input } }));
+  const calls = toolCalls.map(({ id, name, arguments: input }) => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: input },
+  }));
   const sentTo = (provider: string): unknown => {
-    const wire = deepseek.encode(requestOf({ messages: [{ role: 'assistant', content: null, tool_calls: calls, reasoning_details: details }] }), targetOf(provider));
+    const wire = deepseek.encode(
+      requestOf({ messages: [{ role: 'assistant', content: null, tool_calls: calls, reasoning_details: details }] }),
+      targetOf(provider),
+    );
     return (JSON.parse(wire.body) as { messages: { tool_calls: object[] }[] }).messages[0]?.tool_calls;
   };
   expect(sentTo('deepseek')).toEqual([{ ...calls[0], ...beside('c2ln') }, { ...calls[1], ...beside('dHdv') }, calls[2]]);
@@ -108,6 +158,11 @@ it('fields beside a call go back beside it, to the provider that sent them only'
 });
 
 it('fields beside a call may come in a later piece', () => {
-  const chunks = streamed({ index: 0, id: 'a', function: { name: 'search', arguments: '' } }, { index: 0, ...beside('c2ln'), function: { arguments: '{}' } });
-  expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([{ id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) }]);
+  const chunks = streamed(
+    { index: 0, id: 'a', function: { name: 'search', arguments: '' } },
+    { index: 0, ...beside('c2ln'), function: { arguments: '{}' } },
+  );
+  expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([
+    { id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) },
+  ]);
 });

@@ -14,29 +14,51 @@ const parts = fc.record({ input: tokens.map((count) => count + 1), cached: token
 
 describe('usage', () => {
   it("has the vendor's own counts", () => {
-    fc.assert(fc.property(parts, fc.boolean(), ({ input, cached, written, answer, reasoning }, isOutside) => {
-      const prompt = input + cached + written;
-      const total = prompt + answer + reasoning;
-      const usage = usageOf({
-        prompt_tokens: prompt,
-        completion_tokens: isOutside ? answer : answer + reasoning,
-        total_tokens: total,
-        prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-        completion_tokens_details: { reasoning_tokens: reasoning },
-      });
-      expect(usage).toEqual({ input, cacheRead: cached, cacheWrite: written, cacheWrite1h: null, answer, reasoning });
-      expect([promptTokens(usage), completionTokens(usage), totalTokens(usage)]).toEqual([prompt, answer + reasoning, total]);
-    }));
+    fc.assert(
+      fc.property(parts, fc.boolean(), ({ input, cached, written, answer, reasoning }, isOutside) => {
+        const prompt = input + cached + written;
+        const total = prompt + answer + reasoning;
+        const usage = usageOf({
+          prompt_tokens: prompt,
+          completion_tokens: isOutside ? answer : answer + reasoning,
+          total_tokens: total,
+          prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+          completion_tokens_details: { reasoning_tokens: reasoning },
+        });
+        expect(usage).toEqual({ input, cacheRead: cached, cacheWrite: written, cacheWrite1h: null, answer, reasoning });
+        expect([promptTokens(usage), completionTokens(usage), totalTokens(usage)]).toEqual([prompt, answer + reasoning, total]);
+      }),
+    );
   });
 
   it('has no negative class, whatever is reported', () => {
     const maybe = fc.option(tokens, { nil: undefined });
-    fc.assert(fc.property(fc.record({ prompt: tokens.map((count) => count + 1), completion: tokens, cached: maybe, written: maybe, reasoning: maybe, total: maybe }), fc.boolean(), (said, isOutside) => {
-      const report = { prompt_tokens: said.prompt, completion_tokens: said.completion, total_tokens: said.total, cached_tokens: said.cached, prompt_tokens_details: { cache_write_tokens: said.written }, reasoning_tokens: said.reasoning };
-      const usage = usageOf(report, { reasoningOutside: isOutside, cachedOutside: isOutside });
-      for (const count of Object.values(usage)) expect(count ?? 0).toBeGreaterThanOrEqual(0);
-      if (!isOutside) expect(promptTokens(usage)).toBe(said.prompt);
-    }));
+    fc.assert(
+      fc.property(
+        fc.record({
+          prompt: tokens.map((count) => count + 1),
+          completion: tokens,
+          cached: maybe,
+          written: maybe,
+          reasoning: maybe,
+          total: maybe,
+        }),
+        fc.boolean(),
+        (said, isOutside) => {
+          const report = {
+            prompt_tokens: said.prompt,
+            completion_tokens: said.completion,
+            total_tokens: said.total,
+            cached_tokens: said.cached,
+            prompt_tokens_details: { cache_write_tokens: said.written },
+            reasoning_tokens: said.reasoning,
+          };
+          const usage = usageOf(report, { reasoningOutside: isOutside, cachedOutside: isOutside });
+          for (const count of Object.values(usage)) expect(count ?? 0).toBeGreaterThanOrEqual(0);
+          if (!isOutside) expect(promptTokens(usage)).toBe(said.prompt);
+        },
+      ),
+    );
   });
 
   it('of zeros does not count, because no prompt is empty', () => {
@@ -61,19 +83,37 @@ describe('usage', () => {
   });
 
   it('counts tokens that Alibaba writes to a cache, which cost more than others', () => {
-    const details = { cached_tokens: 0, cache_creation: { ephemeral_5m_input_tokens: 1605 }, cache_creation_input_tokens: 1605, cache_type: 'ephemeral' };
-    expect(usageOf({ prompt_tokens: 1620, completion_tokens: 2, prompt_tokens_details: details })).toMatchObject({ input: 15, cacheRead: 0, cacheWrite: 1605 });
+    const details = {
+      cached_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 1605 },
+      cache_creation_input_tokens: 1605,
+      cache_type: 'ephemeral',
+    };
+    expect(usageOf({ prompt_tokens: 1620, completion_tokens: 2, prompt_tokens_details: details })).toMatchObject({
+      input: 15,
+      cacheRead: 0,
+      cacheWrite: 1605,
+    });
   });
 
   it('leaves unreported counts unknown', () => {
-    expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: null })).toEqual({ input: 10, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 2, reasoning: null });
+    expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: null })).toEqual({
+      input: 10,
+      cacheRead: null,
+      cacheWrite: null,
+      cacheWrite1h: null,
+      answer: 2,
+      reasoning: null,
+    });
     expect(usageOf({ prompt_tokens: 10 })).toMatchObject({ input: 10, answer: null });
     expect(readCounts({ prompt_tokens: -1, completion_tokens: 'x' }, null)).toBeNull();
   });
 
   it('adds reasoning that a vendor counts outside the answer, with or without a total', () => {
     const report = { prompt_tokens: 12, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 320 } };
-    for (const total of [{}, { total_tokens: 334 }]) expect(usageOf({ ...report, ...total }, { reasoningOutside: true })).toMatchObject({ answer: 2, reasoning: 320 });
+    for (const total of [{}, { total_tokens: 334 }]) {
+      expect(usageOf({ ...report, ...total }, { reasoningOutside: true })).toMatchObject({ answer: 2, reasoning: 320 });
+    }
   });
 
   it('counts the rest of the total as reasoning where a vendor does not name it', () => {
@@ -81,7 +121,9 @@ describe('usage', () => {
     expect(usageOf(report, { reasoningUnnamed: true })).toMatchObject({ input: 9, answer: 3, reasoning: 93 });
     expect(usageOf(report)).toMatchObject({ answer: 3, reasoning: null });
     expect(usageOf({ prompt_tokens: 9, total_tokens: 109 }, { reasoningUnnamed: true })).toMatchObject({ answer: 0, reasoning: 100 });
-    for (const total of [12, 11]) expect(usageOf({ ...report, total_tokens: total }, { reasoningUnnamed: true })).toMatchObject({ answer: 3, reasoning: null });
+    for (const total of [12, 11]) {
+      expect(usageOf({ ...report, total_tokens: total }, { reasoningUnnamed: true })).toMatchObject({ answer: 3, reasoning: null });
+    }
   });
 
   it('adds cached tokens that exceed the prompt where a vendor counts so, and cuts them elsewhere', () => {

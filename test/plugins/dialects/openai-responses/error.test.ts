@@ -13,21 +13,56 @@ describe("a caller's own fault", () => {
     ['temperature', 'temperature'],
     ['input[2].content', 'input[2].content'],
   ])('is passed on with the caller’s name of its parameter: %s', (param, wanted) => {
-    const error = { message: "Unsupported value: 'minimal' is not supported with this model.", type: 'invalid_request_error', param, code: 'unsupported_value' };
+    const error = {
+      message: "Unsupported value: 'minimal' is not supported with this model.",
+      type: 'invalid_request_error',
+      param,
+      code: 'unsupported_value',
+    };
     expect(errorOf(400, { error }).body()).toEqual({ error: { ...error, param: wanted } });
   });
 
   it.each<[string, number, unknown, object]>([
-    ["Azure's filter", 400, { error: { code: 'content_filter', message: 'Filtered', type: null, innererror: { code: 'ResponsibleAIPolicyViolation' } } }, { code: 'content_filter', type: 'invalid_request_error' }],
-    ["xAI's sentence", 400, { code: 'Client specified an invalid argument', error: 'Bad max_output_tokens' }, { code: 'upstream_invalid_request', message: 'Bad max_output_tokens' }],
-    ["OpenRouter's cause", 400, { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long"}}' } } }, { message: 'Provider returned error: Too long' }],
-    ["OpenRouter's moderation", 403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'] } } }, { status: 400, code: 'content_filter' }],
+    [
+      "Azure's filter",
+      400,
+      { error: { code: 'content_filter', message: 'Filtered', type: null, innererror: { code: 'ResponsibleAIPolicyViolation' } } },
+      { code: 'content_filter', type: 'invalid_request_error' },
+    ],
+    [
+      "xAI's sentence",
+      400,
+      { code: 'Client specified an invalid argument', error: 'Bad max_output_tokens' },
+      { code: 'upstream_invalid_request', message: 'Bad max_output_tokens' },
+    ],
+    [
+      "OpenRouter's cause",
+      400,
+      { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long"}}' } } },
+      { message: 'Provider returned error: Too long' },
+    ],
+    [
+      "OpenRouter's moderation",
+      403,
+      { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'] } } },
+      { status: 400, code: 'content_filter' },
+    ],
     ["FastAPI's details", 422, { detail: [{ loc: ['body'], msg: 'Too high' }, { msg: 'Too low' }] }, { message: 'Too high; Too low' }],
     ['plain text', 400, 'Nope', { message: 'Nope' }],
     ['HTML', 400, '<html>nginx</html>', { message: 'Provider "acme" answered 400.' }],
     ['raw text that only looks like JSON', 400, { error: { message: 'No', metadata: { raw: '{half' } } }, { message: 'No: {half' }],
-    ['a long prompt', 400, { error: { message: 'Your input exceeds the context window of this model.', code: null } }, { code: 'context_length_exceeded' }],
-    ["xAI's filter", 403, { code: 'permission-denied', error: 'Content violates usage guidelines. ' }, { status: 400, code: 'content_filter', message: 'Content violates usage guidelines.' }],
+    [
+      'a long prompt',
+      400,
+      { error: { message: 'Your input exceeds the context window of this model.', code: null } },
+      { code: 'context_length_exceeded' },
+    ],
+    [
+      "xAI's filter",
+      403,
+      { code: 'permission-denied', error: 'Content violates usage guidelines. ' },
+      { status: 400, code: 'content_filter', message: 'Content violates usage guidelines.' },
+    ],
   ])('is read from %s', (_, status, body, wanted) => {
     expect(errorOf(status, body)).toMatchObject({ status, retryable: false, ...wanted });
   });
@@ -35,7 +70,10 @@ describe("a caller's own fault", () => {
 
 describe("a provider's fault", () => {
   it('may be an unknown model with status 400', () => {
-    expect(errorOf(400, { error: { message: 'No such model', type: 'invalid_request_error', code: 'model_not_found' } })).toMatchObject({ code: 'upstream_model_not_found', retryable: true });
+    expect(errorOf(400, { error: { message: 'No such model', type: 'invalid_request_error', code: 'model_not_found' } })).toMatchObject({
+      code: 'upstream_model_not_found',
+      retryable: true,
+    });
   });
 
   it('may be an error inside an error inside an error', () => {
@@ -61,6 +99,8 @@ describe("a provider's fault", () => {
   });
 
   it('inside an answer has no status, because the reply had 200', () => {
-    expect(decodeAnswerError({ error: { code: 'server_error', message: 'It broke.' } }, target).message).toBe('Provider "acme" reported an error in its answer: It broke.');
+    expect(decodeAnswerError({ error: { code: 'server_error', message: 'It broke.' } }, target).message).toBe(
+      'Provider "acme" reported an error in its answer: It broke.',
+    );
   });
 });

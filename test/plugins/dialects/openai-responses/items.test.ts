@@ -21,18 +21,47 @@ const wholeMessage = { ...message, content: [{ type: 'output_text', text: 'Hi.' 
 function heard(events: readonly Event[], output: readonly object[] = []): unknown {
   const decoder = dialect.decoder(targetOf('openai-responses'));
   const reply = new Reply();
-  for (const event of [...events, { type: 'response.completed', response: { id: 'r', status: 'completed', output } }]) for (const chunk of decoder.push({ data: JSON.stringify(event) })) reply.add(chunk);
+  for (const event of [...events, { type: 'response.completed', response: { id: 'r', status: 'completed', output } }]) {
+    for (const chunk of decoder.push({ data: JSON.stringify(event) })) reply.add(chunk);
+  }
   const { reasoning, text, toolCalls } = reply.choice(0);
   return { reasoning, text, calls: toolCalls.map(({ id, arguments: input }) => `${id} ${input}`) };
 }
 
 const answers: [string, Event[], object][] = [
-  ['a text after a thought', [added({ type: 'reasoning' }), { type: 'response.reasoning_text.delta', delta: 'Hm.' }, done({ type: 'reasoning' }), added(message), said('Hi.'), done(wholeMessage)], { reasoning: 'Hm.', text: 'Hi.', calls: [] }],
-  ['a call after a text', [added(message), said('Hi.'), done(wholeMessage), ...calling('a', '{"n":1}')], { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] }],
-  ['a call before the end of a text', [added(message), said('Hi.'), ...calling('a', '{"n":1}'), done(wholeMessage)], { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] }],
+  [
+    'a text after a thought',
+    [
+      added({ type: 'reasoning' }),
+      { type: 'response.reasoning_text.delta', delta: 'Hm.' },
+      done({ type: 'reasoning' }),
+      added(message),
+      said('Hi.'),
+      done(wholeMessage),
+    ],
+    { reasoning: 'Hm.', text: 'Hi.', calls: [] },
+  ],
+  [
+    'a call after a text',
+    [added(message), said('Hi.'), done(wholeMessage), ...calling('a', '{"n":1}')],
+    { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] },
+  ],
+  [
+    'a call before the end of a text',
+    [added(message), said('Hi.'), ...calling('a', '{"n":1}'), done(wholeMessage)],
+    { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] },
+  ],
   ['two calls', [...calling('a', '{"n":1}'), ...calling('b', '{"n":2}')], { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] }],
-  ['two calls that are only told whole', [done(callItem('a', '{"n":1}')), done(callItem('b', '{"n":2}'))], { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] }],
-  ['a call that is told whole twice', [...calling('a', '{"n":1}'), done(callItem('a', '{"n":1}'))], { reasoning: '', text: '', calls: ['a {"n":1}'] }],
+  [
+    'two calls that are only told whole',
+    [done(callItem('a', '{"n":1}')), done(callItem('b', '{"n":2}'))],
+    { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] },
+  ],
+  [
+    'a call that is told whole twice',
+    [...calling('a', '{"n":1}'), done(callItem('a', '{"n":1}'))],
+    { reasoning: '', text: '', calls: ['a {"n":1}'] },
+  ],
 ];
 
 describe('items of one answer', () => {
@@ -45,25 +74,39 @@ describe('items of one answer', () => {
   });
 
   it('are whole where only the last event has them whole', () => {
-    const events = [added(message), said('H'), added(callItem('a')), added(callItem('b')), inputOf('{"n"')].map((event, at) => ({ ...event, output_index: [0, 0, 1, 2, 2][at] }));
-    expect(heard(events, [wholeMessage, callItem('a', '{"n":1}'), callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: 'Hi.', calls: ['a {"n":1}', 'b {"n":2}'] });
+    const events = [added(message), said('H'), added(callItem('a')), added(callItem('b')), inputOf('{"n"')].map((event, at) => ({
+      ...event,
+      output_index: [0, 0, 1, 2, 2][at],
+    }));
+    expect(heard(events, [wholeMessage, callItem('a', '{"n":1}'), callItem('b', '{"n":2}')])).toEqual({
+      reasoning: '',
+      text: 'Hi.',
+      calls: ['a {"n":1}', 'b {"n":2}'],
+    });
   });
 
   it('may be many, without a look at all of them for each event', () => {
     const many = Array.from({ length: 100_000 }, (_, at) => done(callItem(`c${at}`, '{}')));
     const decoder = dialect.decoder(targetOf('openai-responses'));
-    const chunks = [added(message), ...many, ...many.map(() => said('x'))].flatMap((event) => decoder.push({ data: JSON.stringify(event) }));
+    const chunks = [added(message), ...many, ...many.map(() => said('x'))].flatMap((event) =>
+      decoder.push({ data: JSON.stringify(event) }),
+    );
     expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(100_000);
   });
 
   it.each(['output_index', 'content_index'])('are limited in number, and their parts too, also empty ones: %s', (index) => {
     const decoder = dialect.decoder(targetOf('openai-responses'));
     const push = (at: number): unknown => decoder.push({ data: JSON.stringify({ ...said('x'), [index]: at }) });
-    expect(() => { for (let at = 0; at < 300_000; at++) push(at); }).toThrow('more parts than');
+    expect(() => {
+      for (let at = 0; at < 300_000; at++) push(at);
+    }).toThrow('more parts than');
   });
 
   it('stay as they came where the last event leaves some out', () => {
-    const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({ ...event, output_index: at >> 1 }));
+    const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({
+      ...event,
+      output_index: at >> 1,
+    }));
     expect(heard(events, [callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] });
   });
 });

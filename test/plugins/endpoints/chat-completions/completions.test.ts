@@ -22,7 +22,13 @@ describe('POST /v1/completions', () => {
   it('sends the prompt as a user message, and returns the text', async () => {
     const { complete, up, records } = await scene();
     const response = await complete({ prompt: 'Say hello', max_tokens: 20, temperature: 0.5 });
-    expect(await response.json()).toMatchObject({ id: expect.stringMatching(/^cmpl-/) as string, object: 'text_completion', model: 'up/plain', choices: [{ index: 0, text: 'hello', logprobs: null, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+    expect(await response.json()).toMatchObject({
+      id: expect.stringMatching(/^cmpl-/) as string,
+      object: 'text_completion',
+      model: 'up/plain',
+      choices: [{ index: 0, text: 'hello', logprobs: null, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+    });
     expect(up.asked[0]?.json).toMatchObject({ messages: [{ role: 'user', content: 'Say hello' }], temperature: 0.5 });
     expect(records[0]).toMatchObject({ path: '/v1/completions', outcome: 'answered' });
   });
@@ -54,11 +60,19 @@ describe('POST /v1/completions', () => {
   });
 
   it('returns the refusal of a model, plain and streamed', async () => {
-    const refused = { id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: null, refusal: 'I cannot.' }, finish_reason: 'stop' }] };
+    const refused = {
+      id: 'x',
+      choices: [{ index: 0, message: { role: 'assistant', content: null, refusal: 'I cannot.' }, finish_reason: 'stop' }],
+    };
     const pieces = [{ delta: { refusal: 'I ' } }, { delta: { refusal: 'cannot.' } }, { delta: {}, finish_reason: 'stop' }];
-    const { complete } = await scene(answers(refused), streams([...pieces.map((piece) => `data: ${JSON.stringify({ choices: [{ index: 0, ...piece }] })}\n\n`), 'data: [DONE]\n\n']));
+    const { complete } = await scene(
+      answers(refused),
+      streams([...pieces.map((piece) => `data: ${JSON.stringify({ choices: [{ index: 0, ...piece }] })}\n\n`), 'data: [DONE]\n\n']),
+    );
     expect(await (await complete({ prompt: 'hi' })).json()).toMatchObject({ choices: [{ text: 'I cannot.', finish_reason: 'stop' }] });
-    expect([...(await (await complete({ prompt: 'hi', stream: true })).text()).matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join('')).toBe('I cannot.');
+    expect(
+      [...(await (await complete({ prompt: 'hi', stream: true })).text()).matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join(''),
+    ).toBe('I cannot.');
   });
 
   it('accepts parameters with their default values', async () => {

@@ -8,11 +8,21 @@ import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 const weather = { name: 'weather', description: 'Now.', parameters: { type: 'object', properties: { city: { type: 'string' } } } };
 const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } };
 const called = (...calls: object[]): object => {
-  const { choices: [choice], ...reply } = completion('') as { choices: Record<string, any>[] };
-  return { ...reply, choices: [{ ...choice, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }] };
+  const {
+    choices: [choice],
+    ...reply
+  } = completion('') as { choices: Record<string, any>[] };
+  return {
+    ...reply,
+    choices: [{ ...choice, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
+  };
 };
 const user = { role: 'user', content: 'Rome?' };
-const conversation = [user, { role: 'assistant', content: null, function_call: call.function }, { role: 'function', name: 'weather', content: 'sun' }];
+const conversation = [
+  user,
+  { role: 'assistant', content: null, function_call: call.function },
+  { role: 'function', name: 'weather', content: 'sun' },
+];
 
 async function scene(...steps: Parameters<typeof provider>) {
   const up = await provider(...steps);
@@ -24,27 +34,48 @@ describe('functions', () => {
   it('are sent as tools, and one call comes back in the old form', async () => {
     const { chat, up, records } = await scene(answers(called(call, { ...call, id: 'c2' })));
     const response = await chat({ functions: [weather], function_call: { name: 'weather' } });
-    expect(await response.json()).toMatchObject({ choices: [{ message: { role: 'assistant', content: null, function_call: call.function }, finish_reason: 'function_call' }] });
-    expect(up.asked[0]?.json).toMatchObject({ tools: [{ type: 'function', function: weather }], tool_choice: { type: 'function', function: { name: 'weather' } }, parallel_tool_calls: false });
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { role: 'assistant', content: null, function_call: call.function }, finish_reason: 'function_call' }],
+    });
+    expect(up.asked[0]?.json).toMatchObject({
+      tools: [{ type: 'function', function: weather }],
+      tool_choice: { type: 'function', function: { name: 'weather' } },
+      parallel_tool_calls: false,
+    });
     expect(JSON.stringify(up.asked[0]?.json)).not.toMatch(/"functions"|"function_call"/);
     expect(records[0]?.finishReason).toBe('tool_calls');
   });
 
-  it.each([[{}, 'user: dropped'], [{ parallel_tool_calls: false }, 'user: dropped, parallel_tool_calls: dropped']])('with %j name only those parameters in x-adjusted that the caller sent', async (more, adjusted) => {
+  it.each([
+    [{}, 'user: dropped'],
+    [{ parallel_tool_calls: false }, 'user: dropped, parallel_tool_calls: dropped'],
+  ])('with %j name only those parameters in x-adjusted that the caller sent', async (more, adjusted) => {
     const up = await provider(answers({ candidates: [{ content: { role: 'model', parts: [{ text: 'sunny' }] }, finishReason: 'STOP' }] }));
-    const { chat } = await gatewayOf({ providers: { up: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', tools: true }] }] });
+    const { chat } = await gatewayOf({
+      providers: { up: { dialect: 'gemini', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', tools: true }] }],
+    });
     expect((await chat({ functions: [weather], user: 'u', ...more })).headers.get('x-adjusted')).toBe(adjusted);
   });
 
   it('come back as text where the model calls none', async () => {
     const { chat, up } = await scene(answers(completion('sunny')));
-    expect(await (await chat({ functions: [weather], function_call: 'auto' })).json()).toMatchObject({ choices: [{ message: { content: 'sunny' }, finish_reason: 'stop' }] });
+    expect(await (await chat({ functions: [weather], function_call: 'auto' })).json()).toMatchObject({
+      choices: [{ message: { content: 'sunny' }, finish_reason: 'stop' }],
+    });
     expect(up.asked[0]?.json['tool_choice']).toBe('auto');
   });
 
   it('come back in pieces of the old form', async () => {
     const piece = (index: number, more: object): string => event({ tool_calls: [{ index, ...more }] });
-    const steps = [event({ role: 'assistant', content: null }), piece(0, { ...call, function: { name: 'weather', arguments: '' } }), piece(0, { function: { arguments: '{"city":' } }), piece(0, { function: { arguments: '"Rome"}' } }), piece(1, { ...call, id: 'c2' }), event({}, 'tool_calls')];
+    const steps = [
+      event({ role: 'assistant', content: null }),
+      piece(0, { ...call, function: { name: 'weather', arguments: '' } }),
+      piece(0, { function: { arguments: '{"city":' } }),
+      piece(0, { function: { arguments: '"Rome"}' } }),
+      piece(1, { ...call, id: 'c2' }),
+      event({}, 'tool_calls'),
+    ];
     const { chat } = await scene(streams(steps));
     const { events } = await readEvents(await chat({ functions: [weather], stream: true }));
     const deltas = events.map(({ choices: [{ delta, finish_reason: finish }] }) => ({ ...delta, ...(finish !== null && { finish }) }));
@@ -63,12 +94,18 @@ describe('functions', () => {
     const asked = { model: 'plain', messages: [{ role: 'user' as const, content: 'Rome?' }], functions: [weather] };
     const plain = await client.chat.completions.create(asked);
     const streamed = await client.chat.completions.stream(asked).finalChatCompletion();
-    for (const { choices: [choice] } of [plain, streamed]) expect(choice).toMatchObject({ finish_reason: 'function_call', message: { function_call: call.function } });
+    for (const {
+      choices: [choice],
+    } of [plain, streamed]) {
+      expect(choice).toMatchObject({ finish_reason: 'function_call', message: { function_call: call.function } });
+    }
   });
 
   it('are tools in the answer if only the history has the old form', async () => {
     const { chat, up } = await scene(answers(called(call)));
-    expect(await (await chat({ messages: conversation, tools: [{ type: 'function', function: weather }] })).json()).toMatchObject({ choices: [{ message: { tool_calls: [call] }, finish_reason: 'tool_calls' }] });
+    expect(await (await chat({ messages: conversation, tools: [{ type: 'function', function: weather }] })).json()).toMatchObject({
+      choices: [{ message: { tool_calls: [call] }, finish_reason: 'tool_calls' }],
+    });
     expect(up.asked[0]?.json['parallel_tool_calls']).toBeUndefined();
   });
 });
@@ -76,13 +113,20 @@ describe('functions', () => {
 describe('a history of functions', () => {
   it('is sent as calls and results, each result with the id of its call', async () => {
     const { chat, up } = await scene();
-    const again = [{ role: 'assistant', content: 'And?', function_call: { name: 'weather', arguments: '{}' } }, { role: 'function', name: 'weather', content: null }];
+    const again = [
+      { role: 'assistant', content: 'And?', function_call: { name: 'weather', arguments: '{}' } },
+      { role: 'function', name: 'weather', content: null },
+    ];
     expect((await chat({ messages: [...conversation, ...again], functions: [weather] })).status).toBe(200);
     expect(up.asked[0]?.json['messages']).toEqual([
       user,
       { role: 'assistant', content: null, tool_calls: [{ ...call, id: 'call_function1' }] },
       { role: 'tool', tool_call_id: 'call_function1', content: 'sun' },
-      { role: 'assistant', content: 'And?', tool_calls: [{ id: 'call_function3', type: 'function', function: { name: 'weather', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: 'And?',
+        tool_calls: [{ id: 'call_function3', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'call_function3', content: '' },
     ]);
   });
@@ -91,7 +135,11 @@ describe('a history of functions', () => {
     const up = await provider(answers({ content: [{ type: 'text', text: 'sunny' }], stop_reason: 'end_turn', usage: {} }));
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));
     expect((await chat({ messages: conversation, functions: [weather] })).status).toBe(200);
-    expect(up.asked[0]?.json['messages']).toMatchObject([{ role: 'user' }, { role: 'assistant', content: [{ type: 'tool_use', name: 'weather' }] }, { role: 'user', content: [{ type: 'tool_result' }] }]);
+    expect(up.asked[0]?.json['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'tool_use', name: 'weather' }] },
+      { role: 'user', content: [{ type: 'tool_result' }] },
+    ]);
   });
 });
 
@@ -107,7 +155,11 @@ describe('an impossible request', () => {
     [{ messages: [user, { role: 'function', name: 'weather', content: 'sun' }] }, 'invalid_value', 'messages[1].name'],
     [{ messages: [...conversation, conversation[2]] }, 'invalid_value', 'messages[3].name'],
     [{ messages: [user, { role: 'function', content: 'sun' }] }, 'missing_required_parameter', 'messages[1].name'],
-    [{ messages: [user, { role: 'assistant', function_call: { name: 'weather' } }] }, 'invalid_type', 'messages[1].function_call.arguments'],
+    [
+      { messages: [user, { role: 'assistant', function_call: { name: 'weather' } }] },
+      'invalid_type',
+      'messages[1].function_call.arguments',
+    ],
     [{ messages: [user, { role: 'robot', content: 'x' }] }, 'invalid_value', 'messages[1].role'],
   ])('is refused: %o', async (more, code, param) => {
     const { chat, up } = await scene();
@@ -124,8 +176,14 @@ describe('tool_choice', () => {
     [{ type: 'auto' }, 'auto'],
     [{ type: 'none' }, 'none'],
     [{ type: 'required' }, 'required'],
-    [{ type: 'tool', name: 'weather' }, { type: 'function', function: { name: 'weather' } }],
-    [{ type: 'function', name: 'weather' }, { type: 'function', function: { name: 'weather' } }],
+    [
+      { type: 'tool', name: 'weather' },
+      { type: 'function', function: { name: 'weather' } },
+    ],
+    [
+      { type: 'function', name: 'weather' },
+      { type: 'function', function: { name: 'weather' } },
+    ],
   ])('%o is %o', async (given, sent) => {
     const { chat, up } = await scene();
     await chat({ tools: [{ type: 'function', function: weather }], tool_choice: given });

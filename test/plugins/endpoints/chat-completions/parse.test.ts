@@ -11,33 +11,77 @@ const format = (more: object): object => ({ response_format: { type: 'json_schem
 
 describe('a body', () => {
   it('loses an empty list of calls, because OpenAI refuses it', () => {
-    const [, answer] = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Yes.', tool_calls: [] }] }).messages;
+    const [, answer] = parseChatRequest({
+      model: 'm',
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'Yes.', tool_calls: [] },
+      ],
+    }).messages;
     expect(answer).toEqual({ role: 'assistant', content: 'Yes.' });
   });
 
   it('that is valid is not changed', () => {
-    const messages = [{ role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] }, hi, { role: 'assistant', content: null, tool_calls: [call], other: [null] }, { role: 'tool', tool_call_id: 'c1', content: 'r' }];
-    const tools = [{ type: 'function', function: { name: 'f', description: 'F.', parameters: { type: 'object', properties: { a: { default: null } } } } }, { type: 'web_search_20250305', name: 'web_search' }];
+    const messages = [
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] },
+      hi,
+      { role: 'assistant', content: null, tool_calls: [call], other: [null] },
+      { role: 'tool', tool_call_id: 'c1', content: 'r' },
+    ];
+    const tools = [
+      {
+        type: 'function',
+        function: { name: 'f', description: 'F.', parameters: { type: 'object', properties: { a: { default: null } } } },
+      },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ];
     expect(parsed({ messages, tools, seed: 7, verbosity: 'low' })).toMatchObject({ messages, tools, seed: 7, rest: { verbosity: 'low' } });
   });
 
   it('may have a call without a type, which is a function', () => {
     const { type: _, ...untyped } = call;
-    for (const one of [untyped, { ...untyped, type: null }]) expect(parsed(answer({ tool_calls: [one] }))).toEqual(parsed(answer({ tool_calls: [call] })));
+    for (const one of [untyped, { ...untyped, type: null }]) {
+      expect(parsed(answer({ tool_calls: [one] }))).toEqual(parsed(answer({ tool_calls: [call] })));
+    }
   });
 
   it.each<[string, object, object]>([
-    ['a message', { messages: [{ ...hi, name: null, tool_calls: null, tool_call_id: null, reasoning: null, reasoning_details: null }] }, { messages: [hi] }],
+    [
+      'a message',
+      { messages: [{ ...hi, name: null, tool_calls: null, tool_call_id: null, reasoning: null, reasoning_details: null }] },
+      { messages: [hi] },
+    ],
     ['an answer', answer({ content: null, refusal: null, audio: null, tool_calls: [call] }), answer({ content: null, tool_calls: [call] })],
-    ['a part', { messages: [{ role: 'user', content: [{ type: 'text', text: null, cache_control: null }] }] }, { messages: [{ role: 'user', content: [{ type: 'text' }] }] }],
-    ['a tool', { tools: [{ type: 'function', cache_control: null, function: { name: 'f', description: null, parameters: null, strict: null } }] }, tool({})],
+    [
+      'a part',
+      { messages: [{ role: 'user', content: [{ type: 'text', text: null, cache_control: null }] }] },
+      { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+    ],
+    [
+      'a tool',
+      { tools: [{ type: 'function', cache_control: null, function: { name: 'f', description: null, parameters: null, strict: null } }] },
+      tool({}),
+    ],
     ['a choice of tool', { tool_choice: { type: 'auto', function: null } }, { tool_choice: { type: 'auto' } }],
     ['a format', format({ schema: null, strict: null, description: null }), format({})],
     ['another format', { response_format: { type: 'json_object', json_schema: null } }, { response_format: { type: 'json_object' } }],
   ])('may have null in %s, which counts as not set', (_, more, same) => expect(parsed(more)).toEqual(parsed(same)));
 
   it.each<[string, object]>([
-    ['messages[0].content[1].text', { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 5 }] }] }],
+    [
+      'messages[0].content[1].text',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'text', text: 5 },
+            ],
+          },
+        ],
+      },
+    ],
     ['messages[0].content[0].text', { messages: [{ role: 'user', content: [{ type: 'image_url', text: {} }] }] }],
     ['messages[0].tool_call_id', { messages: [{ ...hi, tool_call_id: 5 }] }],
     ['messages[1].reasoning', answer({ reasoning: { toString: null } })],
@@ -61,13 +105,18 @@ describe('a body', () => {
   });
 
   it.each(['seed', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'n'])('with %s beyond the exact integers is refused', (param) => {
-    for (const value of [2 ** 53, 1e20, 1.5]) expect(() => parsed({ [param]: value })).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
+    for (const value of [2 ** 53, 1e20, 1.5]) {
+      expect(() => parsed({ [param]: value })).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
+    }
     expect(() => parsed({ [param]: 2 ** 53 - 1 })).not.toThrow();
   });
 });
 
 it('other options of a stream are named as dropped, and options that are off are not', () => {
   const adjusted = (options: object): unknown => parsed({ stream: true, stream_options: options }).adjustments;
-  expect(adjusted({ include_usage: true, include_obfuscation: true, continuous_usage_stats: true })).toEqual([{ parameter: 'stream_options.include_obfuscation', change: 'dropped' }, { parameter: 'stream_options.continuous_usage_stats', change: 'dropped' }]);
+  expect(adjusted({ include_usage: true, include_obfuscation: true, continuous_usage_stats: true })).toEqual([
+    { parameter: 'stream_options.include_obfuscation', change: 'dropped' },
+    { parameter: 'stream_options.continuous_usage_stats', change: 'dropped' },
+  ]);
   expect(adjusted({ include_usage: true, include_obfuscation: false, continuous_usage_stats: null })).toBeUndefined();
 });

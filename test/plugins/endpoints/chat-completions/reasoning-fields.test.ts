@@ -7,7 +7,10 @@ import { gatewayOf, provider } from '../../../core/scene.ts';
 const plain = answers(completion('hello', { reasoning_content: 'hm' }));
 const streamed = streams([event({ reasoning_content: 'hm' }), event({ content: 'hello' }), event({}, 'stop'), 'data: [DONE]\n\n']);
 
-async function fieldsOf(config: Record<string, unknown>, { stream = false, key }: { stream?: boolean; key?: string } = {}): Promise<string[]> {
+async function fieldsOf(
+  config: Record<string, unknown>,
+  { stream = false, key }: { stream?: boolean; key?: string } = {},
+): Promise<string[]> {
   const gateway = await gatewayOf(oneUpstream((await provider(stream ? streamed : plain)).url, config));
   const text = await (await gateway.chat({ model: 'thinker', stream }, key === undefined ? {} : { authorization: `Bearer ${key}` })).text();
   return ['reasoning', 'reasoning_content'].filter((field) => text.includes(`"${field}":"hm"`));
@@ -23,7 +26,16 @@ describe.each([[false], [true]])('a reply (stream: %s)', (stream) => {
   });
 
   it('has the fields that the key sets, before those of the server', async () => {
-    const config = { server: { reasoning_fields: ['reasoning'] }, keys: [{ name: 'a', key: 'key-a', reasoning_fields: ['reasoning_content'] }, { name: 'b', key: 'key-b' }] };
-    expect([await fieldsOf(config, { stream, key: 'key-a' }), await fieldsOf(config, { stream, key: 'key-b' })]).toEqual([['reasoning_content'], ['reasoning']]);
+    const config = {
+      server: { reasoning_fields: ['reasoning'] },
+      keys: [
+        { name: 'a', key: 'key-a', reasoning_fields: ['reasoning_content'] },
+        { name: 'b', key: 'key-b' },
+      ],
+    };
+    expect([await fieldsOf(config, { stream, key: 'key-a' }), await fieldsOf(config, { stream, key: 'key-b' })]).toEqual([
+      ['reasoning_content'],
+      ['reasoning'],
+    ]);
   });
 });

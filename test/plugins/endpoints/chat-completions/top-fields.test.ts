@@ -6,9 +6,11 @@ import type { Step } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 
 const told = { system_fingerprint: 'fp_1', service_tier: 'default' };
-const piece = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', ...told, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const piece = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', ...told, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-const ask = async (step: Step | undefined, body: object = {}): Promise<Response> => await (await gatewayOf(oneUpstream((await provider(...(step === undefined ? [] : [step]))).url))).chat(body);
+const ask = async (step: Step | undefined, body: object = {}): Promise<Response> =>
+  await (await gatewayOf(oneUpstream((await provider(...(step === undefined ? [] : [step]))).url))).chat(body);
 
 describe('a plain reply', () => {
   it('names the provider, and has the fingerprint and the tier that it gave', async () => {
@@ -23,8 +25,19 @@ describe('a plain reply', () => {
 
   it('has the call of a provider that answers with the older `function_call`', async () => {
     const message = { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{"at":1}' } };
-    const reply = await (await ask(answers({ ...completion(''), choices: [{ index: 0, message, finish_reason: 'function_call' }] }))).json();
-    expect(reply).toMatchObject({ choices: [{ message: { tool_calls: [{ id: expect.any(String) as string, type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] }, finish_reason: 'tool_calls' }] });
+    const reply = await (
+      await ask(answers({ ...completion(''), choices: [{ index: 0, message, finish_reason: 'function_call' }] }))
+    ).json();
+    expect(reply).toMatchObject({
+      choices: [
+        {
+          message: {
+            tool_calls: [{ id: expect.any(String) as string, type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
   });
 
   it('has the audio of the provider', async () => {
@@ -35,7 +48,9 @@ describe('a plain reply', () => {
 
 describe('a stream', () => {
   it('names the provider in each event, and has the provider’s own data by the end', async () => {
-    const { events } = await readEvents(await ask(streams([piece({ content: 'hel' }), piece({ content: 'lo' }), piece({}, 'stop'), 'data: [DONE]\n\n']), { stream: true }));
+    const { events } = await readEvents(
+      await ask(streams([piece({ content: 'hel' }), piece({ content: 'lo' }), piece({}, 'stop'), 'data: [DONE]\n\n']), { stream: true }),
+    );
     expect(events.map(({ provider: id }: { provider: string }) => id)).toEqual(['up', 'up', 'up']);
     expect(events[0]).toMatchObject({ system_fingerprint: null });
     expect(events.at(-1)).toMatchObject(told);

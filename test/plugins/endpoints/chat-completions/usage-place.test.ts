@@ -18,11 +18,51 @@ async function endOf(body: object, headers: Record<string, string> = {}): Promis
 }
 
 it.each([
-  ['on the event with the finish reason, for a caller who did not ask', {}, {}, [[1, null, undefined], [1, 'stop', 15]]],
-  ['on the event with the finish reason, for other libraries of the same family', {}, python, [[1, null, undefined], [1, 'stop', 15]]],
-  ['in an event of their own without choices, for a caller who asked', asks, {}, [[1, 'stop', undefined], [0, undefined, 15]]],
-  ['in an event of their own after the finish reason, for openai-java', {}, java, [[1, 'stop', undefined], [1, null, 15]]],
-  ['as it asked, for openai-java', asks, java, [[1, 'stop', undefined], [0, undefined, 15]]],
+  [
+    'on the event with the finish reason, for a caller who did not ask',
+    {},
+    {},
+    [
+      [1, null, undefined],
+      [1, 'stop', 15],
+    ],
+  ],
+  [
+    'on the event with the finish reason, for other libraries of the same family',
+    {},
+    python,
+    [
+      [1, null, undefined],
+      [1, 'stop', 15],
+    ],
+  ],
+  [
+    'in an event of their own without choices, for a caller who asked',
+    asks,
+    {},
+    [
+      [1, 'stop', undefined],
+      [0, undefined, 15],
+    ],
+  ],
+  [
+    'in an event of their own after the finish reason, for openai-java',
+    {},
+    java,
+    [
+      [1, 'stop', undefined],
+      [1, null, 15],
+    ],
+  ],
+  [
+    'as it asked, for openai-java',
+    asks,
+    java,
+    [
+      [1, 'stop', undefined],
+      [0, undefined, 15],
+    ],
+  ],
 ])('sends the counts %s', async (_, body, headers, end) => {
   expect(await endOf(body, headers)).toEqual(end);
 });

@@ -12,9 +12,18 @@ const prices = { prompt: '0.000001', completion: '0.000002' };
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 
 export const mockConfig = (more: object = {}): object => ({
-  providers: { mock: { dialect: 'mock' }, 'mock-b': { dialect: 'mock' }, elsewhere: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' } },
+  providers: {
+    mock: { dialect: 'mock' },
+    'mock-b': { dialect: 'mock' },
+    elsewhere: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' },
+  },
   models: [
-    { id: 'mock', name: 'Mock', pricing: prices, providers: ['mock', 'mock-b'].map((providerId) => ({ providerId, externalId: 'mock', ...able, reasoning: true })) },
+    {
+      id: 'mock',
+      name: 'Mock',
+      pricing: prices,
+      providers: ['mock', 'mock-b'].map((providerId) => ({ providerId, externalId: 'mock', ...able, reasoning: true })),
+    },
     { id: 'unpriced', pricing: { completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
     { id: 'far', pricing: prices, providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
   ],
@@ -26,7 +35,16 @@ export const mockConfig = (more: object = {}): object => ({
 export async function launchBrowser(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: ensureBrowser(),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--process-per-site',
+      '--renderer-process-limit=1',
+    ],
   });
   browser.on('context', (context) => context.setDefaultTimeout(90_000));
   return browser;
@@ -36,7 +54,8 @@ const load = async (page: Page, address: string): Promise<unknown> => await page
 
 /** Shows an address of the dashboard: an empty page loads it, and any other page follows a link to it. */
 export async function visit(page: Page, address: string): Promise<void> {
-  // cost: a link takes a third of the CPU of a load, and a fifth where the test has routes, because then a load uses no file of an earlier load
+  // cost: a link takes a third of the CPU of a load, and a fifth where the
+  // test has routes, because then a load uses no file of an earlier load
   const isThere = page.url().startsWith(new URL('/dashboard', address).href) && (await page.evaluate<boolean>(follow(address)));
   if (!isThere) await load(page, address);
 }
@@ -75,11 +94,17 @@ export interface Stage {
   page(look?: Look): Promise<Page>;
   /** A page that loads this address. */
   load(path: string, look?: Look): Promise<Page>;
-  /** A page with this address: an empty page loads it, and the page of an earlier test follows a link to it. What that page keeps in memory stays, such as the form of the playground. */
+  /**
+   * A page with this address: an empty page loads it, and the page of an earlier test follows
+   * a link to it. What that page keeps in memory stays, such as the form of the playground.
+   */
   open(path: string, look?: Look): Promise<Page>;
   /** Shows this address in a page, like `open`. */
   visit(page: Page, path: string): Promise<void>;
-  /** Returns a page for a later test, without the routes of this test. A test removes its other changes of the page first, or closes the page. */
+  /**
+   * Returns a page for a later test, without the routes of this test. A
+   * test removes its other changes of the page first, or closes the page.
+   */
   leave(page: Page): Promise<void>;
   /** Requests a completion, and returns its id. */
   chat(content: string, more?: object, headers?: Record<string, string>): Promise<string>;
@@ -136,7 +161,11 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     },
     async chat(content, more = {}, headers = {}) {
       const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more });
-      const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      });
       await response.text();
       return response.headers.get('x-request-id') as string;
     },
@@ -174,7 +203,10 @@ export async function hold(page: Page, address: string): Promise<Held> {
   return held;
 }
 
-/** Presses `g` and the letter of a page. They count together for a second and a half, and the machine may stand still between them: then both are pressed again. */
+/**
+ * Presses `g` and the letter of a page. They count together for a second and a
+ * half, and the machine may stand still between them: then both are pressed again.
+ */
 export async function goTo(page: Page, letter: string, path: string): Promise<void> {
   const isThere = async (): Promise<boolean> => (await page.evaluate('location.pathname')) === path;
   while (!(await isThere())) {
@@ -184,7 +216,8 @@ export async function goTo(page: Page, letter: string, path: string): Promise<vo
 }
 
 /** Waits for the list of models, before which the playground sends nothing, and a key that would send is lost. */
-export const maySend = async (page: Page): Promise<void> => await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor();
+export const maySend = async (page: Page): Promise<void> =>
+  await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor();
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -192,6 +225,10 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function violations(page: Page, what = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']"): Promise<string[]> {
   // through the debugger, because the content security policy of the page blocks scripts
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
-  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>(`axe.run({ runOnly: ${what}, resultTypes: ["violations"] })`);
-  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));
+  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>(
+    `axe.run({ runOnly: ${what}, resultTypes: ["violations"] })`,
+  );
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`),
+  );
 }

@@ -9,13 +9,21 @@ let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 beforeAll(async () => {
   upstream = await startUpstream(answers(completion('Hello.')));
-  const config = oneUpstream(upstream.url, { server: { admin_key: 'the-admin-key-of-the-test' }, keys: [{ name: 'team', key: 'a-caller-key' }], plugins: ['endpoints/dashboard', ...quietPlugins] });
+  const config = oneUpstream(upstream.url, {
+    server: { admin_key: 'the-admin-key-of-the-test' },
+    keys: [{ name: 'team', key: 'a-caller-key' }],
+    plugins: ['endpoints/dashboard', ...quietPlugins],
+  });
   gateway = await testGateway({ config });
 });
 afterAll(async () => await Promise.all([gateway.close(), upstream.close()]));
 
 async function signIn(): Promise<string> {
-  const response = await gateway.ask('/api/session', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"key":"the-admin-key-of-the-test"}' });
+  const response = await gateway.ask('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"key":"the-admin-key-of-the-test"}',
+  });
   return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
 
@@ -48,6 +56,9 @@ test.each<[string, (cookie: string) => Record<string, string>]>([
 
 test('a session that has ended cannot call models', async () => {
   const cookie = await signIn();
-  await gateway.ask('/api/session', { method: 'DELETE', headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', cookie } });
+  await gateway.ask('/api/session', {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', cookie },
+  });
   expect((await call({ cookie, 'sec-fetch-site': 'same-origin' }))[0]).toBe(401);
 });

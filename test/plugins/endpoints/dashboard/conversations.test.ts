@@ -14,7 +14,13 @@ const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 
 const result = { role: 'tool', tool_call_id: 'c1', content: '4' };
 
 let second = 0;
-const request = (messages: readonly object[], answer: string | object, more: object = {}) => aRecord({ createdAt: new Date(1_000_000_000_000 + 1000 * second++).toISOString(), request: { messages }, response: { choices: [typeof answer === 'string' ? { text: answer } : answer] }, ...more });
+const request = (messages: readonly object[], answer: string | object, more: object = {}) =>
+  aRecord({
+    createdAt: new Date(1_000_000_000_000 + 1000 * second++).toISOString(),
+    request: { messages },
+    response: { choices: [typeof answer === 'string' ? { text: answer } : answer] },
+    ...more,
+  });
 
 describe('histories', () => {
   const first = request([system('Be brief'), user('Hi')], 'Hello!');
@@ -37,7 +43,11 @@ describe('histories', () => {
   test('show their changes: another instruction, a changed answer, an unrelated request', () => {
     const changed = request([system('Be long'), user('Hi'), said('Hullo'), user('Well?')], 'Yes.');
     const parallel = request([user('Name this chat')], 'Greetings');
-    expect(turnsOf([first, changed, parallel]).map(({ fresh }) => fresh)).toEqual([[system('Be brief'), user('Hi')], [system('Be long'), said('Hullo'), user('Well?')], [user('Name this chat')]]);
+    expect(turnsOf([first, changed, parallel]).map(({ fresh }) => fresh)).toEqual([
+      [system('Be brief'), user('Hi')],
+      [system('Be long'), said('Hullo'), user('Well?')],
+      [user('Name this chat')],
+    ]);
   });
 
   test('without their text are still turns', () => {
@@ -50,25 +60,47 @@ describe('the views', () => {
   const asked = (log: ReturnType<typeof memoryLog>, params: string) => ({ reader: log, params: new URLSearchParams(params), now });
   const log = memoryLog();
   const at = (minutes: number): string => new Date(now - minutes * 60_000).toISOString();
-  const one = log.add({ createdAt: at(9), cost: '0.1', metadata: { 'session-id': 's1' }, request: { messages: [user('What is it?')] }, response: { choices: [{ text: 'A test.' }] } });
+  const one = log.add({
+    createdAt: at(9),
+    cost: '0.1',
+    metadata: { 'session-id': 's1' },
+    request: { messages: [user('What is it?')] },
+    response: { choices: [{ text: 'A test.' }] },
+  });
   log.add({ createdAt: at(8), cost: '0.4', metadata: { 'session-id': 's2' }, request: { messages: [user('Other')] } });
-  log.add({ createdAt: at(7), cost: '0.2', outcome: 'failed', model: 'b', metadata: { 'session-id': 's1' }, request: { messages: [user('What is it?'), said('A test.'), user('Sure?')] } });
+  log.add({
+    createdAt: at(7),
+    cost: '0.2',
+    outcome: 'failed',
+    model: 'b',
+    metadata: { 'session-id': 's1' },
+    request: { messages: [user('What is it?'), said('A test.'), user('Sure?')] },
+  });
   log.add({ createdAt: at(6), request: { messages: [user('Nobody’s')] } });
 
   test('find conversations by the metadata key that looks like one, the latest first', async () => {
     const view: any = await conversationsView(asked(log, ''));
     expect(view).toMatchObject({ by: 'meta.session-id', isAll: true });
-    expect(view.data.map(({ value, turns, errors, models, cost }: any) => [value, turns, errors, models, cost])).toEqual([['s1', 2, 1, ['plain', 'b'], '0.3'], ['s2', 1, 0, ['plain'], '0.4']]);
+    expect(view.data.map(({ value, turns, errors, models, cost }: any) => [value, turns, errors, models, cost])).toEqual([
+      ['s1', 2, 1, ['plain', 'b'], '0.3'],
+      ['s2', 1, 0, ['plain'], '0.4'],
+    ]);
   });
 
   test('find conversations by their history', async () => {
     const view: any = await conversationsView(asked(log, 'by=history'));
-    expect(view.data.map(({ opening, turns }: any) => [opening, turns])).toEqual([['Nobody’s', 1], ['What is it?', 2], ['Other', 1]]);
+    expect(view.data.map(({ opening, turns }: any) => [opening, turns])).toEqual([
+      ['Nobody’s', 1],
+      ['What is it?', 2],
+      ['Other', 1],
+    ]);
   });
 
   test('read a conversation in part if its texts are so large that pages are cut', async () => {
     const large = memoryLog();
-    for (let turn = 0; turn < 20; turn++) large.add({ createdAt: at(20 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
+    for (let turn = 0; turn < 20; turn++) {
+      large.add({ createdAt: at(20 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
+    }
     const cut = async (query: LogQuery, page: PageOptions) => ({ ...(await large.exportRows(query, { ...page, limit: 2 })), isCut: true });
     const view: any = await conversationView({ ...asked(large, 'by=meta.session-id&value=s1'), reader: { ...large, exportRows: cut } });
     expect([view.turns, view.isAll, view.opening]).toEqual([8, false, 'Turn 12']);
@@ -89,9 +121,12 @@ describe('the views', () => {
     expect(view.data[0].record).not.toHaveProperty('request');
   });
 
-  test.each(['by=model&value=plain', 'value=x', 'by=meta.session-id&value=nobody', 'of=01a20400-1976-7000-8000-000000000000'])('refuse %s', async (params) => {
-    await expect(conversationView(asked(log, params))).rejects.toThrow(/known by|no such conversation/);
-  });
+  test.each(['by=model&value=plain', 'value=x', 'by=meta.session-id&value=nobody', 'of=01a20400-1976-7000-8000-000000000000'])(
+    'refuse %s',
+    async (params) => {
+      await expect(conversationView(asked(log, params))).rejects.toThrow(/known by|no such conversation/);
+    },
+  );
 });
 
 describe('the page', () => {
@@ -101,7 +136,11 @@ describe('the page', () => {
     scene = await stage(mockConfig());
     const first = { role: 'user', content: 'The weather in <b>Hamburg</b>' };
     await scene.chat('', { messages: [first] }, { 'x-gateway-session-id': 'trip' });
-    id = await scene.chat('', { messages: [first, { role: 'assistant', content: first.content }, { role: 'user', content: 'And tomorrow?' }] }, { 'x-gateway-session-id': 'trip' });
+    id = await scene.chat(
+      '',
+      { messages: [first, { role: 'assistant', content: first.content }, { role: 'user', content: 'And tomorrow?' }] },
+      { 'x-gateway-session-id': 'trip' },
+    );
     await scene.stored(2);
   });
   afterAll(async () => await scene.close());
@@ -111,7 +150,12 @@ describe('the page', () => {
     await page.getByRole('link', { name: 'Conversations' }).click();
     await page.getByRole('link', { name: 'trip' }).click();
     await page.locator('.turn').nth(1).waitFor();
-    expect(await page.locator('.turns .message-body > .prose').allInnerTexts()).toEqual(['The weather in <b>Hamburg</b>', 'The weather in <b>Hamburg</b>', 'And tomorrow?', 'And tomorrow?']);
+    expect(await page.locator('.turns .message-body > .prose').allInnerTexts()).toEqual([
+      'The weather in <b>Hamburg</b>',
+      'The weather in <b>Hamburg</b>',
+      'And tomorrow?',
+      'And tomorrow?',
+    ]);
     expect(await page.locator('.turn-foot').nth(1).innerText()).toMatch(/Turn 2[\s\S]*mock at mock[\s\S]*tokens in[\s\S]*\$0\.0/);
     expect(await violations(page)).toEqual([]);
     await page.locator('.turn-foot a').nth(1).click();

@@ -59,7 +59,12 @@ describe('in at most three interactions from Overview an operator learns', () =>
     expect(text).toContain(`${errors} of ${requests.toLocaleString('en-GB')} attempts failed, ${errors - rescued} not rescued`);
     // a column is half an hour, and the newest one may still have the end of the outage
     const [, from = '', to] = /(?:since|most from) (?:\d+ \w+ )?(\d\d:\d\d)(?: to (?:\d+ \w+ )?(\d\d:\d\d))?/.exec(text ?? '') ?? [];
-    const minutesTo = (clock: string, at: number): number => Math.abs(((new Date(at).getHours() * 60 + new Date(at).getMinutes() - Number(clock.slice(0, 2)) * 60 - Number(clock.slice(3)) + 2160) % 1440) - 720);
+    const minutesTo = (clock: string, at: number): number =>
+      Math.abs(
+        ((new Date(at).getHours() * 60 + new Date(at).getMinutes() - Number(clock.slice(0, 2)) * 60 - Number(clock.slice(3)) + 2160) %
+          1440) -
+          720,
+      );
     expect(minutesTo(from, end - stories.outage.from)).toBeLessThanOrEqual(30);
     if (to !== undefined) expect(minutesTo(to, end - stories.outage.to)).toBeLessThanOrEqual(30);
     // request by request, in both directions
@@ -71,7 +76,10 @@ describe('in at most three interactions from Overview an operator learns', () =>
     await page.waitForURL(/tried=north/);
   });
 
-  test.each([['', 'the id'], ['chatcmpl-', 'the id of its answer']])('the result of a request: %s%s is pasted', async (prefix) => {
+  test.each([
+    ['', 'the id'],
+    ['chatcmpl-', 'the id of its answer'],
+  ])('the result of a request: %s%s is pasted', async (prefix) => {
     const { id } = (await asked('/api/logs?limit=1&model=hill-large')).data[0];
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.evaluate(`navigator.clipboard.writeText('${prefix}${id}')`);
@@ -86,26 +94,39 @@ describe('in at most three interactions from Overview an operator learns', () =>
       async () => {
         await page.waitForURL(/sort=/);
         const [slowest] = (await asked('/api/logs?limit=1&model=river-think&sort=duration')).data;
-        await rows().and(page.locator(`:has(a[href*="${slowest.id}"])`)).click();
+        await rows()
+          .and(page.locator(`:has(a[href*="${slowest.id}"])`))
+          .click();
       },
     );
-    expect(await page.locator('.waterfall-usual', { hasText: 'p50' }).textContent()).toMatch(/^Typical for river-think at west: .* This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
+    expect(await page.locator('.waterfall-usual', { hasText: 'p50' }).textContent()).toMatch(
+      /^Typical for river-think at west: .* This one is slower than 95 % of them: [\d.]+ × the p50\.$/,
+    );
     await page.locator('.waterfall .bar-usual-whole').first().waitFor({ state: 'attached' });
   });
 
   test('what a tenant spent this month', async () => {
-    await inSteps(() => link('Spend').click(), () => page.getByLabel('By', { exact: true }).selectOption('meta.tenant-id'));
+    await inSteps(
+      () => link('Spend').click(),
+      () => page.getByLabel('By', { exact: true }).selectOption('meta.tenant-id'),
+    );
     const row = page.locator('.spend-rows tbody tr').filter({ hasText: 'umbrella' });
     await row.waitFor();
     const from = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth())).toISOString();
-    const spent = (await asked(`/api/stats?by=meta.tenant-id&from=${from}`)).data.find(({ value }: { value: string }) => value === 'umbrella');
+    const spent = (await asked(`/api/stats?by=meta.tenant-id&from=${from}`)).data.find(
+      ({ value }: { value: string }) => value === 'umbrella',
+    );
     expect(await row.locator('td').nth(1).textContent()).toBe(`$${Number(spent.cost).toFixed(2)}`);
   });
 
   test('the answers of two other models to a request', async () => {
     const sent: { model: string; messages: object[] }[] = [];
     page.on('request', (request) => request.url().endsWith('/v1/chat/completions') && sent.push(request.postDataJSON()));
-    await inSteps(() => link('Logs').click(), () => rows().filter({ hasText: 'lake-mini' }).first().click(), () => page.getByRole('link', { name: 'Compare' }).click());
+    await inSteps(
+      () => link('Logs').click(),
+      () => rows().filter({ hasText: 'lake-mini' }).first().click(),
+      () => page.getByRole('link', { name: 'Compare' }).click(),
+    );
     await expect.poll(() => page.locator('.took').count()).toBe(3);
     expect(new Set(sent.map(({ model }) => model)).size).toBe(3);
     for (const { messages } of sent) expect(messages).toEqual(sent[0]?.messages);
@@ -131,10 +152,14 @@ describe('the errors of a day', () => {
   test('link to their requests also where other providers answered some of them', async () => {
     const { faults } = await asked('/api/views/overview?since=24h');
     const fault = faults.find(({ provider, count, rescued }: any) => provider === 'north' && rescued > 0 && rescued < count);
-    const hit = (await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=>1')).data.concat((await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=1')).data)
+    const hit = (await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=>1')).data
+      .concat((await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=1')).data)
       .filter(({ attempts }: any) => attempts.some(({ provider, outcome }: any) => provider === 'north' && outcome === fault.code));
     await onOverview();
-    await page.locator('.error-list a').filter({ hasText: `north ${fault.code}` }).click();
+    await page
+      .locator('.error-list a')
+      .filter({ hasText: `north ${fault.code}` })
+      .click();
     await rows().first().waitFor();
     expect([await found(), hit.length > fault.rescued]).toEqual([hit.length, true]);
   });
@@ -142,7 +167,12 @@ describe('the errors of a day', () => {
   test('can be broken down by code', async () => {
     await scene.visit(page, '/dashboard/breakdown?by=error&metric=requests&status=error');
     await page.locator('.breakdown tbody tr').first().waitFor();
-    expect((await page.locator('.breakdown tbody .cell-name').allTextContents()).sort()).toEqual(['invalid_type', 'upstream_error', 'upstream_overloaded', 'upstream_rate_limited']);
+    expect((await page.locator('.breakdown tbody .cell-name').allTextContents()).sort()).toEqual([
+      'invalid_type',
+      'upstream_error',
+      'upstream_overloaded',
+      'upstream_rate_limited',
+    ]);
   });
 });
 
@@ -157,7 +187,11 @@ describe('the largest requests', () => {
   // cost: the page that has one rank has the links to the others too
   beforeAll(onOverview);
 
-  test.each([['Cost', 'hill-large', /92 %|9\d %/], ['Errors', '(none)', /4\d %/], ['Latency', 'river-think', /p95/]])('by %s is %s, one click away', async (rank, model, figure) => {
+  test.each([
+    ['Cost', 'hill-large', /92 %|9\d %/],
+    ['Errors', '(none)', /4\d %/],
+    ['Latency', 'river-think', /p95/],
+  ])('by %s is %s, one click away', async (rank, model, figure) => {
     await page.getByRole('group', { name: 'Rank by' }).getByRole('link', { name: rank }).click();
     const first = page.locator('.top').filter({ hasText: 'Models' }).locator('li').first();
     await expect.poll(() => first.locator('.top-name').textContent()).toBe(model);
@@ -168,7 +202,10 @@ describe('the largest requests', () => {
 
 describe('a list that is sorted', () => {
   const head = (name: string) => page.getByRole('columnheader', { name, exact: false });
-  const shown = async (): Promise<(string | null)[]> => await rows().locator('.row-link').evaluateAll((links) => links.map((link) => new URL(String(link.getAttribute('href')), 'http://x').searchParams.get('log')));
+  const shown = async (): Promise<(string | null)[]> =>
+    await rows()
+      .locator('.row-link')
+      .evaluateAll((links) => links.map((link) => new URL(String(link.getAttribute('href')), 'http://x').searchParams.get('log')));
   const listed = async (query: string): Promise<{ ids: string[]; next: string }> => {
     const { data, next } = await asked(`/api/logs?limit=100&since=24h&${query}`);
     return { ids: data.map(({ id }: { id: string }) => id), next };
@@ -213,7 +250,11 @@ describe('beside the list', () => {
   const facet = (name: string) => page.locator('.facet').filter({ has: page.locator('summary', { hasText: name }) });
   const count = async (query: string): Promise<number> => (await asked(`/api/stats?since=24h&${query}`)).data[0].requests;
 
-  test.each([['Attempts', '2', 'attempts=2'], ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'], ['Door', 'responses', 'door=responses']])('%s are counted, and a click on %s selects them', async (name, value, query) => {
+  test.each([
+    ['Attempts', '2', 'attempts=2'],
+    ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'],
+    ['Door', 'responses', 'door=responses'],
+  ])('%s are counted, and a click on %s selects them', async (name, value, query) => {
     await scene.visit(page, '/dashboard/logs');
     const link = facet(name).getByRole('link', { name: new RegExp(`^${value} `) });
     const counted = Number(await link.locator('.facet-count').textContent());
@@ -248,10 +289,18 @@ describe('why a request was slow compared with others', () => {
   test('is on its page: the typical time of its model, its rank, and its thinking apart from its answer', async () => {
     const { data } = await asked('/api/logs?sort=duration&model=river-think&stream=true&status=ok&limit=1');
     await scene.visit(page, `/dashboard/logs/${data[0].id}`);
-    expect(await usual()).toMatch(/^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
+    expect(await usual()).toMatch(
+      /^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/,
+    );
     const row = page.locator('.waterfall li').last();
     expect(await row.textContent()).toMatch(/first token .*, thought .*, then /);
-    expect(await row.locator('i').evaluateAll((bars) => bars.map((bar) => bar.className))).toEqual(['bar-usual-first', 'bar-usual-whole', 'bar-wait', 'bar-thought', 'bar-answer']);
+    expect(await row.locator('i').evaluateAll((bars) => bars.map((bar) => bar.className))).toEqual([
+      'bar-usual-first',
+      'bar-usual-whole',
+      'bar-wait',
+      'bar-thought',
+      'bar-answer',
+    ]);
   });
 
   test('is measured from the attempt that answered, if others failed before', async () => {
@@ -299,14 +348,40 @@ test('a text search has as many rows as it counts', async () => {
 });
 
 test('a request is sent again unchanged, with its image shown', async () => {
-  const image = { url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', detail: 'low' };
-  const request = { model: 'lake-mini', messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: image }] }], response_format: { type: 'json_object' }, n: 2, tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }], tool_choice: 'none', stop: ['END'], seed: 7, top_p: 0.5, max_completion_tokens: 50 };
+  const image = {
+    url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    detail: 'low',
+  };
+  const request = {
+    model: 'lake-mini',
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it?' },
+          { type: 'image_url', image_url: image },
+        ],
+      },
+    ],
+    response_format: { type: 'json_object' },
+    n: 2,
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
+    tool_choice: 'none',
+    stop: ['END'],
+    seed: 7,
+    top_p: 0.5,
+    max_completion_tokens: 50,
+  };
   const id = await scene.chat('', request);
   await expect.poll(async () => (await fetch(`${scene.gateway.url}/api/logs/${id}`)).status).toBe(200);
   await scene.visit(page, `/dashboard/logs/${id}`);
   await page.getByRole('link', { name: 'Replay' }).click();
   await page.getByAltText('Image 1').waitFor();
-  const [sent] = await Promise.all([page.waitForRequest(/chat\/completions$/), page.getByRole('button', { name: 'Send', exact: true }).click()]);
+  const [sent] = await Promise.all([
+    page.waitForRequest(/chat\/completions$/),
+    page.getByRole('button', { name: 'Send', exact: true }).click(),
+  ]);
   expect(sent.postDataJSON()).toEqual(request);
   await page.locator('.took').waitFor();
 });
@@ -343,9 +418,21 @@ describe('Escape keeps the focus', () => {
     await page.waitForURL(new RegExp((await rows().nth(4).locator('a').getAttribute('href'))?.split('log=')[1] as string));
     await page.keyboard.press('Escape');
     await page.locator('.panel').waitFor({ state: 'detached' });
-    expect(await rows().nth(4).locator('.row-link').evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true);
+    expect(
+      await rows()
+        .nth(4)
+        .locator('.row-link')
+        .evaluate((link) => link === link.ownerDocument.activeElement),
+    ).toBe(true);
     await page.keyboard.press('j');
-    await expect.poll(() => rows().nth(5).locator('.row-link').evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true);
+    await expect
+      .poll(() =>
+        rows()
+          .nth(5)
+          .locator('.row-link')
+          .evaluate((link) => link === link.ownerDocument.activeElement),
+      )
+      .toBe(true);
   });
 
   test('in a search and in a menu', async () => {
@@ -362,7 +449,8 @@ describe('Escape keeps the focus', () => {
   test('in a menu that has just opened, before the next frame is drawn', async () => {
     await page.evaluate(async () => {
       const { document, KeyboardEvent } = globalThis as any;
-      const press = (key: string): void => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      const press = (key: string): void =>
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
       press('t');
       while (document.querySelector('.menu-panel') === null) await Promise.resolve();
       press('Escape');
@@ -379,7 +467,9 @@ test('the inputs of a time fit into their menu, in any date format', async () =>
     await american.setViewportSize({ width, height: 800 });
     await american.getByRole('button', { name: 'Last 24 h' }).click();
     await american.getByLabel('From').waitFor();
-    const beyond = await american.evaluate<number[]>("[...document.querySelectorAll('.menu-form input')].map((input) => input.getBoundingClientRect().right - input.closest('.menu-panel').getBoundingClientRect().right)");
+    const beyond = await american.evaluate<number[]>(
+      "[...document.querySelectorAll('.menu-form input')].map((input) => input.getBoundingClientRect().right - input.closest('.menu-panel').getBoundingClientRect().right)",
+    );
     for (const pixels of beyond) expect(pixels).toBeLessThan(0);
     await american.keyboard.press('Escape');
   }
@@ -394,7 +484,11 @@ test('a page that stays open asks only for changes, and shows everything', async
   const columns = await watched.locator('.attempts li').first().locator('.strip-ok').count();
   const next = async (): Promise<{ status: number; length: number; after: boolean }> => {
     const [response] = await Promise.all([watched.waitForResponse(/views\/overview/), watched.clock.fastForward(10_000)]);
-    return { status: response.status(), length: response.status() === 304 ? 0 : (await response.body()).length, after: response.url().includes('after=') };
+    return {
+      status: response.status(),
+      length: response.status() === 304 ? 0 : (await response.body()).length,
+      after: response.url().includes('after='),
+    };
   };
   const { length: whole } = { length: JSON.stringify(await asked('/api/views/overview?since=24h&bucket=1800000')).length };
   await scene.chat('one more', { model: 'lake-mini' });
@@ -431,7 +525,11 @@ describe('the choice of a model', () => {
     expect(await page.getByLabel('Compare hill-large').isDisabled()).toBe(true);
     await page.getByRole('link', { name: 'Compare 4 models' }).click();
     await page.locator('.compare').waitFor();
-    const row = (name: string) => page.locator('.compare tbody tr').filter({ has: page.getByRole('rowheader', { name, exact: true }) }).locator('td');
+    const row = (name: string) =>
+      page
+        .locator('.compare tbody tr')
+        .filter({ has: page.getByRole('rowheader', { name, exact: true }) })
+        .locator('td');
     expect(await row('Input /M').allTextContents()).toEqual(['$0.25best', '$2.00', '$1.00', '$0.80']);
     expect(await row('Reasoning').allTextContents()).toEqual(['–', '–', 'any effort', '–']);
     expect(await page.getByRole('rowheader', { name: 'Context' }).count()).toBe(0);
@@ -441,7 +539,11 @@ describe('the choice of a model', () => {
     await page.getByRole('link', { name: 'Leave lake-large out' }).click();
     await page.getByRole('button', { name: 'Ask them the same' }).click();
     await page.waitForURL(/playground#/);
-    await expect.poll(() => page.locator('.compared select').evaluateAll((lists) => lists.map((list) => (list as unknown as { value: string }).value))).toEqual(['lake-mini', 'river-think', 'hill-small']);
+    await expect
+      .poll(() =>
+        page.locator('.compared select').evaluateAll((lists) => lists.map((list) => (list as unknown as { value: string }).value)),
+      )
+      .toEqual(['lake-mini', 'river-think', 'hill-small']);
   });
 
   test('is possible by the latest answers of each provider, with a link to each request', async () => {
@@ -449,7 +551,9 @@ describe('the choice of a model', () => {
     const answers = page.locator('.model-detail tbody tr').filter({ hasText: 'east' }).locator('.answers a');
     await answers.first().waitFor();
     const { data } = await asked('/api/logs?model=hill-small&limit=12');
-    expect(await answers.evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(data.map(({ id }: { id: string }) => `/dashboard/logs/${id}`));
+    expect(await answers.evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(
+      data.map(({ id }: { id: string }) => `/dashboard/logs/${id}`),
+    );
     expect(await answers.first().getAttribute('title')).toMatch(/^answered in .* ago$/);
   });
 });
@@ -478,7 +582,9 @@ describe('with real traffic no page has an accessibility fault', () => {
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 390, height: 800 });
     expect(await violations(page, "['color-contrast', 'link-in-text-block', 'target-size']")).toEqual([]);
-    await expect.poll(() => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
+    await expect
+      .poll(() => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'))
+      .toBeLessThanOrEqual(0);
   });
 });
 

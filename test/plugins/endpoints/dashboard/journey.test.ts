@@ -44,7 +44,10 @@ describe('a new user', () => {
     await panel.getByRole('link', { name: 'Tokens and cost' }).click();
     await panel.getByText('With the prices of the config that served this request').waitFor();
     await panel.getByRole('link', { name: 'Details' }).click();
-    await panel.getByRole('row', { name: /team support/ }).getByRole('link', { name: 'Filter' }).click();
+    await panel
+      .getByRole('row', { name: /team support/ })
+      .getByRole('link', { name: 'Filter' })
+      .click();
     await page.locator('.chip').getByText('support').waitFor();
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
   });
@@ -67,16 +70,20 @@ describe('a new user', () => {
     await page.locator('.over-time .chart-bars').first().waitFor();
     await page.getByRole('columnheader', { name: 'Errors' }).getByRole('link').click();
     await page.locator('th[aria-sort=descending]').filter({ hasText: 'Errors' }).waitFor();
-    expect((await page.locator('.breakdown tbody tr:not(.under) .cell-name').allTextContents())).toEqual(['search', 'support']);
+    expect(await page.locator('.breakdown tbody tr:not(.under) .cell-name').allTextContents()).toEqual(['search', 'support']);
     await page.getByRole('button', { name: 'Export' }).click();
-    expect(await page.getByRole('link', { name: /^CSV one row a value/ }).getAttribute('href')).toBe('/api/stats?limit=1000&since=24h&by=meta.team&format=csv');
+    expect(await page.getByRole('link', { name: /^CSV one row a value/ }).getAttribute('href')).toBe(
+      '/api/stats?limit=1000&since=24h&by=meta.team&format=csv',
+    );
   });
 
   test('downloads the filtered rows as CSV', async () => {
     await scene.visit(page, '/dashboard/logs?meta.team=search');
     await page.getByRole('button', { name: 'Export' }).click();
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /CSV/ }).click()]);
-    const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toContain('meta.team');
   });
@@ -140,9 +147,15 @@ describe('a new user', () => {
     await page.getByText('Connected').waitFor();
   });
 
-  test.each([['unpriced', 400, true], ['mock', 200, false], ['auto', 200, false]])('the snippet for Claude Code asks for no thinking where the model refuses it: %s, %s', async (model, status, isOff) => {
+  test.each([
+    ['unpriced', 400, true],
+    ['mock', 200, false],
+    ['auto', 200, false],
+  ])('the snippet for Claude Code asks for no thinking where the model refuses it: %s, %s', async (model, status, isOff) => {
     const body = JSON.stringify({ model, max_tokens: 2000, thinking: { type: 'adaptive' }, messages: [{ role: 'user', content: 'hi' }] });
-    expect((await fetch(`${scene.gateway.url}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status).toBe(status);
+    expect(
+      (await fetch(`${scene.gateway.url}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status,
+    ).toBe(status);
     const loaded = page.waitForResponse('**/api/models');
     await scene.visit(page, `/dashboard/connect?client=Claude+Code&model=${model}`);
     await loaded;
@@ -187,8 +200,13 @@ describe('the keyboard', () => {
 describe('text', () => {
   test('is never markup, wherever it comes from', async () => {
     const evil = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
-    const marked = '# A heading\n\n- **bold** [here](javascript:window.broken=1), [there](https://example.com/)\n- ![pixel](https://example.com/pixel.png)\n\n| one | two |\n|---|---|\n| 1 | `2` |\n\n';
-    const id = await scene.chat(`${marked}${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil });
+    const marked =
+      '# A heading\n\n- **bold** [here](javascript:window.broken=1), [there](https://example.com/)\n- ![pixel](https://example.com/pixel.png)\n\n| one | two |\n|---|---|\n| 1 | `2` |\n\n';
+    const id = await scene.chat(
+      `${marked}${evil} [[say:${evil}]]`,
+      { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil },
+      { 'x-gateway-evil': evil },
+    );
     await scene.stored(7);
     page = await scene.open(`/dashboard/logs?log=${id}&cols=time,model,meta.evil`);
     await page.locator('.conversation').getByText(evil).first().waitFor();
@@ -201,7 +219,10 @@ describe('text', () => {
     const said = page.locator('.message-user .is-markdown');
     await said.locator('.markdown-head').getByText('A heading').waitFor();
     expect(await said.locator('li strong, td code').allTextContents()).toEqual(['bold', '2']);
-    expect(await said.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(['https://example.com/', 'https://example.com/pixel.png']);
+    expect(await said.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
+      'https://example.com/',
+      'https://example.com/pixel.png',
+    ]);
     await said.getByText('<script>window.broken=1</script>').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'As text' }).click();
@@ -231,7 +252,9 @@ describe('a model without a price, a request without bodies', () => {
       await scene.visit(page, `/dashboard/${path}`);
       await page.getByText('1 request has no price and is not in the sums.').waitFor();
     }
-    expect(await page.getByRole('row', { name: 'unpriced' }).locator('[title="1 request has no price and is not in the sums."]').textContent()).toBe('–');
+    expect(
+      await page.getByRole('row', { name: 'unpriced' }).locator('[title="1 request has no price and is not in the sums."]').textContent(),
+    ).toBe('–');
     await scene.visit(page, '/dashboard/breakdown?metric=requests');
     await page.locator('.breakdown tfoot').waitFor();
     expect(await page.getByText('not in the sums').count()).toBe(0);
@@ -241,7 +264,10 @@ describe('a model without a price, a request without bodies', () => {
 
 describe('with an admin key', () => {
   test('a browser signs in, returns to its page, and signs out', async () => {
-    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key-of-the-test' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }), scene.browser);
+    const locked = await stage(
+      mockConfig({ server: { admin_key: 'the-admin-key-of-the-test' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }),
+      scene.browser,
+    );
     try {
       const shown = await locked.open('/dashboard/models?show=all');
       // two answers of 401 may each open the login page, and the second navigation aborts the first
@@ -278,7 +304,9 @@ describe('the live tail', () => {
     page = await scene.open('/dashboard/logs?live=1');
     await page.locator('.is-live').getByText('Live').waitFor();
     await page.mouse.move(5, 5);
-    for (let at = 0; at < 600; at += 100) await Promise.all(Array.from({ length: 100 }, async (_, more) => await scene.chat(`burst ${at + more}`)));
+    for (let at = 0; at < 600; at += 100) {
+      await Promise.all(Array.from({ length: 100 }, async (_, more) => await scene.chat(`burst ${at + more}`)));
+    }
     const last = await scene.chat('the last one');
     await page.locator(`a[href*="log=${last}"]`).first().waitFor();
     expect(await page.locator('.log-table tbody tr').count()).toBeLessThanOrEqual(500);

@@ -9,13 +9,24 @@ type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
 
 let scene: Stage;
 beforeAll(async () => {
-  scene = await stage(mockConfig({ server: { admin_open: true }, keys: [{ name: 'yaml-team', key: yamlKey, limits: { budget: { dollars: '50', per: 'month' } } }] }));
+  scene = await stage(
+    mockConfig({
+      server: { admin_open: true },
+      keys: [{ name: 'yaml-team', key: yamlKey, limits: { budget: { dollars: '50', per: 'month' } } }],
+    }),
+  );
 });
 afterAll(async () => await scene.close());
 
 const statusOf = async (key: string): Promise<number> => {
   const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
-  return (await fetch(`${scene.gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body })).status;
+  return (
+    await fetch(`${scene.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body,
+    })
+  ).status;
 };
 
 const askFor = async (page: Page, name: string): Promise<void> => {
@@ -72,7 +83,9 @@ test('the page makes a key, shows it once, limits, rotates, disables and deletes
   await page.getByRole('button', { name: 'Delete for good' }).click();
   await page.getByRole('button', { name: 'Change docs-team' }).waitFor({ state: 'detached' });
   const audited = page.getByRole('table').last().getByRole('row').filter({ hasText: 'docs-team' });
-  await expect.poll(() => audited.evaluateAll((rows: any[]) => rows.map((one) => one.cells[1].textContent))).toEqual(['deleted', 'disabled', 'rotated', 'changed', 'changed', 'made']);
+  await expect
+    .poll(() => audited.evaluateAll((rows: any[]) => rows.map((one) => one.cells[1].textContent)))
+    .toEqual(['deleted', 'disabled', 'rotated', 'changed', 'changed', 'made']);
   expect(await audited.first().textContent()).toMatch(/this page127\.0\.0\.1/);
   expect(await violations(page)).toEqual([]);
   expect(scene.complaints).toEqual([]);
@@ -99,7 +112,9 @@ test('the page shows a key of the YAML with its line, and says why a change was 
   expect(await row.getByRole('button').count()).toBe(0);
   await askFor(page, 'yaml-team');
   await page.getByText('There is a key with the name "yaml-team" already, in the config.').waitFor();
-  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
+  await expect
+    .poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'))
+    .toBeLessThanOrEqual(0);
   expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
   await scene.leave(page);
 });
@@ -140,8 +155,13 @@ test('a request with an unknown key is shown as such, not as a request to an ope
 
 test('metadata with a comma is not changed, also when other metadata is added', async () => {
   const metadata = { team: 'search', note: 'for A, B and C', pair: 'a=b' };
-  await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'noted', metadata }) });
-  const noted = async (): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as any).data.find(({ name }: any) => name === 'noted');
+  await fetch(`${scene.gateway.url}/api/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'noted', metadata }),
+  });
+  const noted = async (): Promise<any> =>
+    ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as any).data.find(({ name }: any) => name === 'noted');
   const page = await scene.open('/dashboard/keys');
   await page.getByRole('button', { name: 'Change noted' }).click();
   await page.getByLabel('Requests a minute').fill('7');
@@ -164,7 +184,9 @@ test('selecting text beyond the edge of a dialog does not close it, and a click 
   await page.mouse.move(key.x + key.width - 60, key.y + 20);
   await page.mouse.down();
   await page.mouse.move(dialog.x - 60, key.y + 22, { steps: 5 });
-  await page.evaluate("addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(() => (window.isDrawn = true))), { once: true })");
+  await page.evaluate(
+    "addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(() => (window.isDrawn = true))), { once: true })",
+  );
   await page.mouse.up();
   await expect.poll(() => page.evaluate('window.isDrawn')).toBe(true);
   expect(await page.locator('.made-key').count()).toBe(1);
@@ -206,8 +228,14 @@ async function hold(page: Page, address: string, method: string): Promise<{ done
   return { done: done.promise, release: resolve };
 }
 
-const made = async (name: string): Promise<void> => void (await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name }) }));
-const keyOf = async (name: string): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as { data: { name: string }[] }).data.find((key) => key.name === name);
+const made = async (name: string): Promise<void> =>
+  void (await fetch(`${scene.gateway.url}/api/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  }));
+const keyOf = async (name: string): Promise<any> =>
+  ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as { data: { name: string }[] }).data.find((key) => key.name === name);
 
 test('a new key is shown though its dialog was closed before the answer', async () => {
   const page = await drawn();
@@ -283,7 +311,11 @@ test('two tabs change different settings of a key, and both changes stay', async
   const page = await drawn();
   await page.getByRole('button', { name: 'Change of-two-tabs' }).click();
   await page.getByLabel('Models').fill('mock');
-  await fetch(`${scene.gateway.url}/api/keys/of-two-tabs`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"metadata":{"team":"docs"}}' });
+  await fetch(`${scene.gateway.url}/api/keys/of-two-tabs`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: '{"metadata":{"team":"docs"}}',
+  });
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('of-two-tabs is changed').waitFor();
   expect(await keyOf('of-two-tabs')).toMatchObject({ models: ['mock'], metadata: { team: 'docs' } });
@@ -306,7 +338,12 @@ test('the list of changes has no gap after a change elsewhere, and says why olde
   for (let at = 25; at < 28; at++) await made(`audited-${at}`);
   await page.clock.runFor(30_000);
   await rows.getByText('audited-27', { exact: true }).waitFor();
-  const names = await rows.evaluateAll((all: any[]) => all.slice(1).map(({ cells }) => cells[0].textContent).filter((name: string) => name.startsWith('audited-')));
+  const names = await rows.evaluateAll((all: any[]) =>
+    all
+      .slice(1)
+      .map(({ cells }) => cells[0].textContent)
+      .filter((name: string) => name.startsWith('audited-')),
+  );
   expect(names).toEqual(Array.from({ length: 28 }, (_, at) => `audited-${27 - at}`));
   await page.close();
 });

@@ -43,7 +43,8 @@ async function hold(address: string) {
 }
 
 /** Waits until the page has done what was due: an answer is read and shown without a pause in between. */
-const drawn = async (): Promise<unknown> => await page.evaluate("fetch(location.href).then((answer) => answer.text()).then(() => new Promise((resolve) => setTimeout(resolve)))");
+const drawn = async (): Promise<unknown> =>
+  await page.evaluate('fetch(location.href).then((answer) => answer.text()).then(() => new Promise((resolve) => setTimeout(resolve)))');
 
 test('a breakdown by attempts shows its rows until those by model come, which have other measures', async () => {
   await open('/breakdown?by=attempt.provider');
@@ -62,7 +63,9 @@ test('a breakdown by attempts shows its rows until those by model come, which ha
 
 test('the error of one request is not shown for the next one', async () => {
   await open('/logs');
-  await page.route(`**/api/views/request/${newer}`, (route) => route.fulfill({ status: 404, json: { error: { code: 'record_not_found', message: 'It is not on record.' } } }));
+  await page.route(`**/api/views/request/${newer}`, (route) =>
+    route.fulfill({ status: 404, json: { error: { code: 'record_not_found', message: 'It is not on record.' } } }),
+  );
   await page.locator('.row-link').first().click();
   const notice = page.getByText('This request is not on record');
   await notice.waitFor();
@@ -172,7 +175,10 @@ test('a reader who has left the models is not taken to the playground', async ()
   await part.asked();
   await link('Config').click();
   await page.locator('.config-body').waitFor();
-  const isMoved = page.waitForURL(/playground/, { timeout: 0 }).then(() => true, () => false);
+  const isMoved = page.waitForURL(/playground/, { timeout: 0 }).then(
+    () => true,
+    () => false,
+  );
   await part.release();
   expect(await Promise.race([isMoved, drawn().then(() => false)])).toBe(false);
   await page.getByRole('heading', { name: 'Config' }).waitFor();
@@ -198,7 +204,10 @@ test('a view that is saved in one tab stays when another tab, whose list is olde
     await tab.getByRole('button', { name: 'Views' }).click();
     await tab.getByLabel('Name').waitFor();
   }
-  for (const [tab, name] of [[page, 'of the first tab'], [other, 'of the second tab']] as const) {
+  for (const [tab, name] of [
+    [page, 'of the first tab'],
+    [other, 'of the second tab'],
+  ] as const) {
     await tab.getByLabel('Name').fill(name);
     await tab.keyboard.press('Enter');
     await tab.getByText(`View "${name}" saved`).waitFor();
@@ -210,7 +219,10 @@ test('a view that is saved in one tab stays when another tab, whose list is olde
 });
 
 test('the next page of a list is not asked for while another list is loading', async () => {
-  await page.route('**/api/views/logs?*', async (route) => await route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }));
+  await page.route(
+    '**/api/views/logs?*',
+    async (route) => await route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }),
+  );
   await open('/logs');
   await link('Older').waitFor();
   const answer = await hold('**/api/views/logs?*sort=cost*');
@@ -224,7 +236,10 @@ test('the next page of a list is not asked for while another list is loading', a
 
 test('a page that was hidden for long asks at once when it is shown again', async () => {
   const shown = await page.context().newPage();
-  const setHidden = async (isHidden: boolean): Promise<unknown> => await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
+  const setHidden = async (isHidden: boolean): Promise<unknown> =>
+    await shown.evaluate(
+      `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+    );
   /** The requests of the page up to now. */
   const times = async (): Promise<number> => {
     await shown.evaluate('fetch(location.href).then((answer) => answer.text())');

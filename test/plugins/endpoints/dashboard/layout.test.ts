@@ -14,7 +14,12 @@ const rtl = 'مرحبا 👩‍👩‍👧 \u202Etxt.exe';
 function longCatalogue(): object {
   const { providers, models } = mockConfig() as { providers: object; models: object[] };
   const served = { providerId: longProvider, externalId: longModel, streaming: true, tools: true, vision: true, reasoning: true };
-  return mockConfig({ server: { admin_open: true }, keys: [key], providers: { ...providers, [longProvider]: { dialect: 'mock' } }, models: [...models, { id: longModel, pricing: { prompt: '0.000001' }, providers: [served] }] });
+  return mockConfig({
+    server: { admin_open: true },
+    keys: [key],
+    providers: { ...providers, [longProvider]: { dialect: 'mock' } },
+    models: [...models, { id: longModel, pricing: { prompt: '0.000001' }, providers: [served] }],
+  });
 }
 
 let scene: Stage;
@@ -22,7 +27,12 @@ let id = '';
 
 beforeAll(async () => {
   scene = await stage(longCatalogue());
-  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, at === 0 ? longValue : at === 1 ? Buffer.from(rtl).toString('latin1') : `a value of some length ${at}`]));
+  const metadata = Object.fromEntries(
+    Array.from({ length: 32 }, (_, at) => [
+      `x-gateway-${at === 0 ? longMeta : `key-${at}`}`,
+      at === 0 ? longValue : at === 1 ? Buffer.from(rtl).toString('latin1') : `a value of some length ${at}`,
+    ]),
+  );
   const headers = { authorization: `Bearer ${key.key}`, ...metadata };
   id = await scene.chat(rtl, { model: longModel, stream: true }, headers);
   await scene.chat('[[status:500]]', { model: longModel }, headers);
@@ -58,14 +68,19 @@ const open = async (path: string, ready: string, width: number): Promise<Page> =
 };
 
 /** The width of the page beyond the screen. */
-const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+const overflow = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 /** Whether an element is completely on the screen and not covered. */
 const inSight = (part: Locator): Promise<boolean> =>
   part.evaluate((node) => {
     const { left, right, top, height } = node.getBoundingClientRect();
     const { documentElement } = node.ownerDocument;
-    return left >= 0 && right <= documentElement.clientWidth && [left + 3, right - 3].every((x) => node.contains(node.ownerDocument.elementFromPoint(x, top + height / 2)));
+    return (
+      left >= 0 &&
+      right <= documentElement.clientWidth &&
+      [left + 3, right - 3].every((x) => node.contains(node.ownerDocument.elementFromPoint(x, top + height / 2)))
+    );
   });
 
 describe.each(pages)('%s', (path, ready) => {
@@ -82,31 +97,42 @@ describe.each(pages)('%s', (path, ready) => {
 test('a small estimated sum stays inside its box, on a phone and where six boxes are in a row', async () => {
   await scene.chat('one two three four five six [[cut:4]]', { stream: true }, { authorization: `Bearer ${key.key}` });
   await scene.stored(3);
-  for (const [path, figures, width] of [['/dashboard', 6, 360], ['/dashboard', 6, 1290], ['/dashboard/spend', 4, 360]] as const) {
+  for (const [path, figures, width] of [
+    ['/dashboard', 6, 360],
+    ['/dashboard', 6, 1290],
+    ['/dashboard/spend', 4, 360],
+  ] as const) {
     const page = await open(path, '.metric-value', width);
     const values = page.locator('.metric-value');
     await expect.poll(() => values.count()).toBe(figures);
     expect(await values.allInnerTexts()).toContainEqual(expect.stringMatching(/≈\$0\.0000\d\d/));
-    expect(await values.evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ textContent }) => textContent))).toEqual([]);
+    expect(
+      await values.evaluateAll((all) =>
+        all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ textContent }) => textContent),
+      ),
+    ).toEqual([]);
     await scene.leave(page);
   }
 });
 
-test.each([1360, 1200, 900, 360])('the figures of Spend have a line between neighbours, and none at the edges, at a width of %i', async (width) => {
-  // a page that is loaded here has only the styles that it asks for itself
-  const page = await scene.load('/dashboard/spend', { width });
-  await page.locator('.metric-value').first().waitFor();
-  const found = await page.locator('.spend-figures').evaluate((box: any) => {
-    const edge = box.getBoundingClientRect();
-    return Array.from(box.children, (figure: any) => {
-      const { left, top } = figure.getBoundingClientRect();
-      const { borderLeftWidth, borderTopWidth } = figure.ownerDocument.defaultView.getComputedStyle(figure);
-      return { isInner: [left - edge.left > 2, top - edge.top > 2], hasLine: [borderLeftWidth !== '0px', borderTopWidth !== '0px'] };
+test.each([1360, 1200, 900, 360])(
+  'the figures of Spend have a line between neighbours, and none at the edges, at a width of %i',
+  async (width) => {
+    // a page that is loaded here has only the styles that it asks for itself
+    const page = await scene.load('/dashboard/spend', { width });
+    await page.locator('.metric-value').first().waitFor();
+    const found = await page.locator('.spend-figures').evaluate((box: any) => {
+      const edge = box.getBoundingClientRect();
+      return Array.from(box.children, (figure: any) => {
+        const { left, top } = figure.getBoundingClientRect();
+        const { borderLeftWidth, borderTopWidth } = figure.ownerDocument.defaultView.getComputedStyle(figure);
+        return { isInner: [left - edge.left > 2, top - edge.top > 2], hasLine: [borderLeftWidth !== '0px', borderTopWidth !== '0px'] };
+      });
     });
-  });
-  expect(found.map(({ hasLine }) => hasLine)).toEqual(found.map(({ isInner }) => isInner));
-  await scene.leave(page);
-});
+    expect(found.map(({ hasLine }) => hasLine)).toEqual(found.map(({ isInner }) => isInner));
+    await scene.leave(page);
+  },
+);
 
 test('a change stays beside its figure on Spend', async () => {
   const page = await scene.page({ width: 360 });
@@ -131,7 +157,10 @@ test('a long value is cut in the tooltip of a chart, which stays inside the page
 
 describe('the frame', () => {
   test('shows on a phone which page is open', async () => {
-    for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
+    for (const [path, ready] of [
+      ['/dashboard/config', '.plugins'],
+      ['/dashboard/playground', '.playground'],
+    ] as const) {
       const page = await open(path, ready, 360);
       await expect.poll(() => inSight(page.locator('.side [aria-current=page]'))).toBe(true);
       await scene.leave(page);
@@ -151,7 +180,9 @@ describe('the frame', () => {
   test('keeps the time range in links to pages that have one', async () => {
     const page = await open('/dashboard?from=2026-01-01T00:00&to=2026-01-02T00:00', '.side', 1360);
     const links = page.getByRole('navigation', { name: 'Pages' });
-    expect(await links.getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?from=2026-01-01T00:00&to=2026-01-02T00:00');
+    expect(await links.getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe(
+      '/dashboard/logs?from=2026-01-01T00:00&to=2026-01-02T00:00',
+    );
     expect(await links.getByRole('link', { name: 'Models' }).getAttribute('href')).toBe('/dashboard/models');
     await scene.leave(page);
   });
@@ -203,13 +234,16 @@ test('characters that would change the direction of a metadata value are shown w
   await scene.leave(page);
 });
 
-test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])('a wide table in a text, shown as Markdown, scrolls in its own box at %s', async (path) => {
-  const table = `|${'a wide head|'.repeat(8)}\n|${'-|'.repeat(8)}\n|${'a cell|'.repeat(8)}`;
-  const asked = await scene.chat(table, {}, { authorization: `Bearer ${key.key}` });
-  const page = await open(path.replace('TABLE', asked), '.conversation', 360);
-  await page.getByRole('button', { name: 'Markdown' }).click();
-  await page.locator('.message-user table').waitFor();
-  await expect.poll(() => overflow(page)).toBe(0);
-  await page.getByRole('button', { name: 'As text' }).click();
-  await scene.leave(page);
-});
+test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])(
+  'a wide table in a text, shown as Markdown, scrolls in its own box at %s',
+  async (path) => {
+    const table = `|${'a wide head|'.repeat(8)}\n|${'-|'.repeat(8)}\n|${'a cell|'.repeat(8)}`;
+    const asked = await scene.chat(table, {}, { authorization: `Bearer ${key.key}` });
+    const page = await open(path.replace('TABLE', asked), '.conversation', 360);
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    await page.locator('.message-user table').waitFor();
+    await expect.poll(() => overflow(page)).toBe(0);
+    await page.getByRole('button', { name: 'As text' }).click();
+    await scene.leave(page);
+  },
+);

@@ -10,8 +10,17 @@ const of = (key: string, value: string): Record<string, string> => ({ [`x-gatewa
 
 beforeAll(async () => {
   const dollars = (amount: string): object => ({ budget: { dollars: amount, per: 'month' } });
-  const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, ...dollars('20') }, { by: 'all', concurrent: 10 }, { by: 'meta.team', ...dollars('0.1') }, { by: 'all', ...dollars('1000') }];
-  const rules = [{ errors_percent: 10, min_requests: 2 }, { name: 'tenant burns money', cost_dollars: '0.000001', by: 'meta.team' }, { latency_p95_ms: 600_000 }];
+  const limits = [
+    { by: 'meta.tenant-id', requests_per_minute: 4, ...dollars('20') },
+    { by: 'all', concurrent: 10 },
+    { by: 'meta.team', ...dollars('0.1') },
+    { by: 'all', ...dollars('1000') },
+  ];
+  const rules = [
+    { errors_percent: 10, min_requests: 2 },
+    { name: 'tenant burns money', cost_dollars: '0.000001', by: 'meta.team' },
+    { latency_p95_ms: 600_000 },
+  ];
   scene = await stage(mockConfig({ limits, alerts: { rules } }));
   for (const content of ['Hello', '[[status:500]]', '[[status:500]]']) await scene.chat(content, {}, of('team', '<b>red</b>'));
   await scene.stored(3);
@@ -22,8 +31,13 @@ afterAll(async () => await scene.close());
 test('alerts are on Overview with their begin, link to their requests, and turn their figures red', async () => {
   const alerts = page.getByRole('region', { name: 'Alerts' });
   await alerts.getByText('errors above 10 %').waitFor();
-  expect((await alerts.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([expect.stringMatching(/^errors above 10 % 66\.7 % of 3 requests failed in 5 min since /), expect.stringMatching(/^tenant burns money meta\.team <b>red<\/b> \$\d.* for 3 requests in 5 min since /)]);
-  await expect.poll(() => page.locator('.metric-alert dt').allInnerTexts()).toEqual([expect.stringMatching(/^Errors/), expect.stringMatching(/^Cost/)]);
+  expect((await alerts.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+    expect.stringMatching(/^errors above 10 % 66\.7 % of 3 requests failed in 5 min since /),
+    expect.stringMatching(/^tenant burns money meta\.team <b>red<\/b> \$\d.* for 3 requests in 5 min since /),
+  ]);
+  await expect
+    .poll(() => page.locator('.metric-alert dt').allInnerTexts())
+    .toEqual([expect.stringMatching(/^Errors/), expect.stringMatching(/^Cost/)]);
   expect(await violations(page)).toEqual([]);
   await alerts.getByText('errors above 10 %').click();
   await page.waitForURL((url) => url.pathname === '/dashboard/logs' && url.searchParams.get('status') === 'error');
@@ -42,7 +56,11 @@ test('Spend shows the spending of a team, and which budget is nearly used', asyn
   await page.getByLabel('By', { exact: true }).selectOption('meta.team');
   const row = page.locator('.spend-rows tbody tr', { hasText: 'search' });
   await row.waitFor();
-  expect((await row.locator('td').allInnerTexts()).slice(1, 4)).toEqual([expect.stringMatching(/^\$0\.0000/), '', expect.stringMatching(/^\d+ %$/)]);
+  expect((await row.locator('td').allInnerTexts()).slice(1, 4)).toEqual([
+    expect.stringMatching(/^\$0\.0000/),
+    '',
+    expect.stringMatching(/^\d+ %$/),
+  ]);
   await page.getByRole('cell', { name: 'lasts' }).first().waitFor();
   expect(await violations(page)).toEqual([]);
   await row.getByRole('link').click();
@@ -60,11 +78,19 @@ test('Spend exports what each team spent in this month, to the last digit, and i
   await files.first().waitFor();
   const [href = ''] = await files.evaluateAll((links: any[]) => links.map((link) => String(link.getAttribute('href'))));
   const month = new Date().toISOString().slice(0, 7);
-  expect([...new URL(href, scene.gateway.url).searchParams]).toEqual(expect.arrayContaining([['by', 'meta.team'], ['format', 'csv'], ['from', `${month}-01`]]));
+  expect([...new URL(href, scene.gateway.url).searchParams]).toEqual(
+    expect.arrayContaining([
+      ['by', 'meta.team'],
+      ['format', 'csv'],
+      ['from', `${month}-01`],
+    ]),
+  );
   const spent: any = await (await fetch(`${scene.gateway.url}/api/views/spend?by=meta.team`)).json();
   const [head = '', ...rows] = (await (await fetch(`${scene.gateway.url}${href}`)).text()).trim().split(/\r?\n/);
   const cost = head.split(',').indexOf('cost');
-  expect(Object.fromEntries(rows.map((row) => [row.split(',')[0], row.split(',')[cost]]))).toEqual(Object.fromEntries(spent.rows.map((row: any) => [row.value, row.cost])));
+  expect(Object.fromEntries(rows.map((row) => [row.split(',')[0], row.split(',')[cost]]))).toEqual(
+    Object.fromEntries(spent.rows.map((row: any) => [row.value, row.cost])),
+  );
   await page.keyboard.press('Escape');
   await page.route('**/api/views/spend?*', async (route) => {
     const response = await route.fetch();
@@ -87,7 +113,13 @@ test('Spend says that the log does not have the whole month', async () => {
   });
   await scene.visit(page, '/dashboard/spend');
   const month = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(Date.now());
-  await expect.poll(() => page.locator('.spend-figures .metric').evaluateAll((all: any[]) => all.slice(0, 2).map((one) => one.querySelector('.metric-note').textContent))).toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not all there`));
+  await expect
+    .poll(() =>
+      page
+        .locator('.spend-figures .metric')
+        .evaluateAll((all: any[]) => all.slice(0, 2).map((one) => one.querySelector('.metric-note').textContent)),
+    )
+    .toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not all there`));
   await page.unroute('**/api/views/spend?*');
 });
 
@@ -108,7 +140,9 @@ test('Keys shows the use of each limit, the fullest first, and the number of ref
   for (let at = 0; at < 5; at++) await scene.chat('hi', {}, of('tenant-id', '<b>acme</b>'));
   await scene.visit(page, '/dashboard/keys');
   await page.waitForSelector('.cell-bar');
-  const rows = await page.$$eval('tbody tr', (found: any[]) => found.map((row) => Array.from(row.querySelectorAll('td'), (cell: any) => String(cell.textContent).trim())));
+  const rows = await page.$$eval('tbody tr', (found: any[]) =>
+    found.map((row) => Array.from(row.querySelectorAll('td'), (cell: any) => String(cell.textContent).trim())),
+  );
   expect(rows[0]?.slice(0, 7)).toEqual(['meta.tenant-id', '<b>acme</b>', 'requests a minute', '4', '4', '', '100 %']);
   expect(rows.find(([by, , limit]) => by === 'meta.tenant-id' && limit === 'budget per month')?.[4]).toMatch(/^\$20/);
   expect(await page.textContent('main')).toContain('1 request was refused since the start');

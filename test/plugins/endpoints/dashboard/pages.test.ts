@@ -9,7 +9,11 @@ let id = '';
 
 beforeAll(async () => {
   scene = await stage();
-  id = await scene.chat('Hello', { reasoning_effort: 'low', stream: true }, { 'x-gateway-team': 'search', 'x-gateway-tenant': 'acme corp', 'user-agent': 'OpenAI/Python 2.1.0' });
+  id = await scene.chat(
+    'Hello',
+    { reasoning_effort: 'low', stream: true },
+    { 'x-gateway-team': 'search', 'x-gateway-tenant': 'acme corp', 'user-agent': 'OpenAI/Python 2.1.0' },
+  );
   await scene.chat('Hello [[status:503 attempts:1]]', {}, { 'x-gateway-team': 'support' });
   await scene.chat('[[status:500]]');
   await scene.chat('hi', { model: 'nobody' });
@@ -40,7 +44,8 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/nowhere', '.notice'],
 ];
 
-const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+const overflow = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 describe.each(pages)('%s', (path, ready) => {
   test('has no accessibility fault, light and dark, and fits a small screen', async () => {
@@ -69,7 +74,9 @@ test('a printed request is complete, without other parts of the page', async () 
   const page = await scene.open(`/dashboard/logs?log=${id}`, { colorScheme: 'dark' });
   await page.locator('.conversation').waitFor();
   await page.emulateMedia({ media: 'print' });
-  await expect.poll(() => page.locator('.tab-title').allTextContents()).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
+  await expect
+    .poll(() => page.locator('.tab-title').allTextContents())
+    .toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
   expect(await page.locator('.side, .panel-bar, .log-table, .detail-tools, .tabs').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
   await scene.leave(page);
@@ -77,28 +84,49 @@ test('a printed request is complete, without other parts of the page', async () 
 
 test('a stacked chart is as high as the total, including values without a line of their own', async () => {
   const page = await scene.load('/dashboard/breakdown?view=time');
-  const points = [['a', 5], ['b', 2], ['c', 1]].map(([value, cost]) => ({ at: 0, value, cost }));
+  const points = [
+    ['a', 5],
+    ['b', 2],
+    ['c', 1],
+  ].map(([value, cost]) => ({ at: 0, value, cost }));
   const all = [{ at: 0, value: null, cost: 10, estimated: 0 }];
   await page.locator('.pickers').waitFor();
-  const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
+  const lines =
+    await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
     .then(({ stackOf }) => stackOf(${JSON.stringify(points)}, { from: 0, to: 1000 }, { all: ${JSON.stringify(all)}, bucketMs: 1000, of: ({ cost }) => cost, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
-  expect(lines).toEqual([['a', [5]], ['b', [2]], ['Other', [3]]]);
+  expect(lines).toEqual([
+    ['a', [5]],
+    ['b', [2]],
+    ['Other', [3]],
+  ]);
   await scene.leave(page);
 });
 
 test('a rate is 0 where no request failed, and missing where there was no request', async () => {
   const page = await scene.load('/dashboard/breakdown?view=time&metric=error-rate');
-  const points = [[0, 'a', 50], [1000, 'a', 0], [3000, 'a', 50], [0, 'rare', 1]].map(([at, value, errors]) => ({ at, value, errors, requests: value === 'a' ? 100 : 1 }));
+  const points = [
+    [0, 'a', 50],
+    [1000, 'a', 0],
+    [3000, 'a', 50],
+    [0, 'rare', 1],
+  ].map(([at, value, errors]) => ({ at, value, errors, requests: value === 'a' ? 100 : 1 }));
   await page.locator('.over-time .chart-lines').first().waitFor({ state: 'attached' });
-  const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
+  const lines =
+    await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
     .then(({ ratesOf }) => ratesOf(${JSON.stringify(points)}, { from: 0, to: 4000 }, { bucketMs: 1000, of: ({ errors, requests }) => errors / requests, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
-  expect(lines).toEqual([['a', [0.5, 0, null, 0.5]], ['rare', [1, null, null, null]]]);
+  expect(lines).toEqual([
+    ['a', [0.5, 0, null, 0.5]],
+    ['rare', [1, null, null, null]],
+  ]);
   await scene.leave(page);
 });
 
 test('a change is not shown if the log does not have the whole time before', async () => {
   const page = await scene.page();
-  for (const [view, earlier] of [['overview', null], ['breakdown', []]] as const) {
+  for (const [view, earlier] of [
+    ['overview', null],
+    ['breakdown', []],
+  ] as const) {
     await page.route(`**/api/views/${view}*`, async (route) => {
       const answer = await route.fetch();
       await route.fulfill({ json: { ...((await answer.json()) as object), earlier } });
@@ -126,7 +154,9 @@ test('a chart shows a value whose time has just begun', async () => {
   });
   await page.goto(`${scene.gateway.url}/dashboard`);
   await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
-  const [places, width] = await page.evaluate<[number[], number]>(`[Array.from(document.querySelectorAll('.chart-lines'), (line) => line.getBBox().x), document.querySelector('.chart-drawing:has(.chart-lines)').width.baseVal.value]`);
+  const [places, width] = await page.evaluate<[number[], number]>(
+    `[Array.from(document.querySelectorAll('.chart-lines'), (line) => line.getBBox().x), document.querySelector('.chart-drawing:has(.chart-lines)').width.baseVal.value]`,
+  );
   expect(places.length).toBeGreaterThan(0);
   for (const place of places) expect(place).toBeLessThan(width - 4);
   await scene.leave(page);
@@ -154,7 +184,17 @@ test('the health of a page names each check that fails', async () => {
   const page = await scene.browser.newPage();
   await page.route('**/api/status', async (route) => {
     const status = (await (await route.fetch()).json()) as { health: object };
-    await route.fulfill({ json: { ...status, health: { ...status.health, status: 'degraded', 'identity of vertex': { connected: false, error: 'no credentials' }, 'identity of azure': { connected: true } } } });
+    await route.fulfill({
+      json: {
+        ...status,
+        health: {
+          ...status.health,
+          status: 'degraded',
+          'identity of vertex': { connected: false, error: 'no credentials' },
+          'identity of azure': { connected: true },
+        },
+      },
+    });
   });
   await page.goto(`${scene.gateway.url}/dashboard`);
   await page.locator('.health').getByText('degraded').waitFor();
@@ -193,7 +233,9 @@ describe('the theme', () => {
 describe('a browser', () => {
   test('without storage shows every page, and keeps settings until the page is left', async () => {
     const page = await scene.browser.newPage();
-    await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })");
+    await page.addInitScript(
+      "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })",
+    );
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
     await page.locator('.log-table tbody tr').first().waitFor();
     await page.getByRole('button', { name: 'Columns' }).click();
@@ -258,7 +300,12 @@ describe('the time', () => {
     const bar = page.locator('.chart-bars').first();
     await bar.waitFor();
     await page.getByText('View as table').click();
-    const named = Array.from({ length: 3 }, (_, at) => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), at + 1)).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
+    const named = Array.from({ length: 3 }, (_, at) =>
+      new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), at + 1)).toLocaleDateString('en-GB', {
+        dateStyle: 'medium',
+        timeZone: 'UTC',
+      }),
+    );
     await expect.poll(async () => (await page.locator('.chart-table tbody td:first-child').allTextContents()).slice(0, 3)).toEqual(named);
     const drawn = (await bar.boundingBox()) as { x: number; y: number };
     // on the first day of a month there is no room for a label
@@ -266,11 +313,18 @@ describe('the time', () => {
     const label = today === 1 ? null : await page.locator('.chart-drawing text', { hasText: new RegExp(`^${today} `) }).boundingBox();
     expect(label === null ? 0 : label.x + label.width / 2 - drawn.x).toBeLessThan(3);
     await page.mouse.move(drawn.x + 10, drawn.y + 1);
-    await expect.poll(() => page.locator('.tooltip-time').textContent()).toBe(new Date().toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
+    await expect
+      .poll(() => page.locator('.tooltip-time').textContent())
+      .toBe(new Date().toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
     await context.close();
   });
 
-  test.each([['4w', 'Last 4 weeks'], ['1d', 'Last 1 day'], ['1.5h', 'Last 1.5 h'], ['6h', 'Last 6 h']])('since=%s is called "%s"', async (since, label) => {
+  test.each([
+    ['4w', 'Last 4 weeks'],
+    ['1d', 'Last 1 day'],
+    ['1.5h', 'Last 1.5 h'],
+    ['6h', 'Last 6 h'],
+  ])('since=%s is called "%s"', async (since, label) => {
     const page = await scene.open(`/dashboard/logs?since=${since}`);
     await page.getByRole('button', { name: label }).waitFor();
     await scene.leave(page);
@@ -288,7 +342,10 @@ describe('the address', () => {
 
   test('of a click with Alt in a facet is one entry of the history', async () => {
     const page = await scene.open('/dashboard/logs');
-    await page.locator('.facet-value').getByText('404').click({ modifiers: ['Alt'] });
+    await page
+      .locator('.facet-value')
+      .getByText('404')
+      .click({ modifiers: ['Alt'] });
     await page.waitForURL(/-status=404/);
     await page.goBack();
     await page.waitForURL(/logs$/);
@@ -339,7 +396,13 @@ describe('the address', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/q=Hello/);
     const { searchParams } = new URL(page.url());
-    expect([...searchParams]).toEqual([['model', 'mock'], ['-status', 'error'], ['meta.tenant', 'acme corp'], ['latency', '<1h'], ['q', 'Hello']]);
+    expect([...searchParams]).toEqual([
+      ['model', 'mock'],
+      ['-status', 'error'],
+      ['meta.tenant', 'acme corp'],
+      ['latency', '<1h'],
+      ['q', 'Hello'],
+    ]);
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
     await page.keyboard.press('Backspace');
     await page.waitForURL((url) => !url.searchParams.has('q'));
@@ -368,7 +431,8 @@ describe('the page Config', () => {
   const config = mockConfig() as { providers: object };
   let page: Page;
   const lines = async (): Promise<string[]> => (await page.locator('.lined .line').allTextContents()).map((line) => line.trim());
-  const reloads = async (): Promise<number> => ((await (await fetch(`${scene.gateway.url}/api/config`)).json()) as { reloads: object[] }).reloads.length;
+  const reloads = async (): Promise<number> =>
+    ((await (await fetch(`${scene.gateway.url}/api/config`)).json()) as { reloads: object[] }).reloads.length;
   const changeTo = async (next: object): Promise<void> => {
     const before = await reloads();
     scene.gateway.write(next);
@@ -384,7 +448,13 @@ describe('the page Config', () => {
   });
 
   test('shows the file as it is written, searchable and without secrets, and the last change', async () => {
-    await changeTo({ ...config, providers: { ...config.providers, extra: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'a-very-secret-key' } } });
+    await changeTo({
+      ...config,
+      providers: {
+        ...config.providers,
+        extra: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'a-very-secret-key' },
+      },
+    });
     expect((await lines()).join('\n')).toContain('"api_key": ****');
     await page.locator('.search-line input').fill('API_KEY');
     await expect.poll(lines).toEqual(expect.arrayContaining(['"providers": {', '"extra": {', '"api_key": ****']));
@@ -402,7 +472,10 @@ describe('the page Config', () => {
     await page.locator('.mark-ok', { hasText: 'nothing' }).first().waitFor();
     await changeTo({ ...config, modles: [] });
     expect(await page.locator('.findings').textContent()).toMatch(/fault.*modles unknown key; did you mean "models"\?/);
-    expect(await page.locator('.reloads summary').allTextContents()).toEqual([expect.stringContaining('not used'), expect.stringContaining('1 change')]);
+    expect(await page.locator('.reloads summary').allTextContents()).toEqual([
+      expect.stringContaining('not used'),
+      expect.stringContaining('1 change'),
+    ]);
     await page.locator('.findings a').click();
     await page.waitForURL(/line=/);
     expect(await page.locator('.line.is-marked').textContent()).toContain('modles');

@@ -6,7 +6,8 @@ import { parseLogSearch } from '../../../../core/log/search.ts';
 import { readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
 import { aRecord } from '../../../_kit/log.ts';
 
-const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
+const part = async (name: string): Promise<any> =>
+  await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');
 const { columnOf } = await part('log-columns');
 const { compact, duration, moment, money, percent } = await part('format');
@@ -29,38 +30,79 @@ const typed = (text: string, address = ''): URLSearchParams => parseBar(text).re
 
 describe('the search bar', () => {
   test.each([
-    'latency:>1s latency:<5s', 'tokens>5 -status:error', 'since:1h', 'since:4w refund', 'from:2026-03-01T14:30:00.000Z to:2026-03-02T00:00:00.000Z', 'q:refund', 'q:"money back"',
-    'meta."a b"=c', String.raw`meta."a\"b"=c`, 'meta.team:*', '-meta.team:*', 'model:', 'model:a"b', String.raw`"a \" quote"`, 'model:a model:b', 'stream:true words "in any order"', 'meta.constructor=x',
-    'field.verdict:bad -field.score:3', 'field.score>3 field.score:<=100', 'field.verdict:*', 'field.note:">a b"',
+    'latency:>1s latency:<5s',
+    'tokens>5 -status:error',
+    'since:1h',
+    'since:4w refund',
+    'from:2026-03-01T14:30:00.000Z to:2026-03-02T00:00:00.000Z',
+    'q:refund',
+    'q:"money back"',
+    'meta."a b"=c',
+    String.raw`meta."a\"b"=c`,
+    'meta.team:*',
+    '-meta.team:*',
+    'model:',
+    'model:a"b',
+    String.raw`"a \" quote"`,
+    'model:a model:b',
+    'stream:true words "in any order"',
+    'meta.constructor=x',
+    'field.verdict:bad -field.score:3',
+    'field.score>3 field.score:<=100',
+    'field.verdict:*',
+    'field.note:">a b"',
   ])('reads %s like the server', (text) => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
-  test.each(['"http://a.b"', 'plain words', '0199-', 'release-01998877', '2026-11-22', '12345678'])('searches for %s as text, like the server', (text) => {
-    expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
-    expect(typed(text).get('q')).toBe(text.replaceAll('"', ''));
-  });
+  test.each(['"http://a.b"', 'plain words', '0199-', 'release-01998877', '2026-11-22', '12345678'])(
+    'searches for %s as text, like the server',
+    (text) => {
+      expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
+      expect(typed(text).get('q')).toBe(text.replaceAll('"', ''));
+    },
+  );
 
-  test.each([['constructor:x', 'constructor=x'], ['http://a.b', 'http=//a.b'], ['note: this', 'note=&q=this'], ['modle>5', 'modle=>5'], ['-Model:a', '-Model=a']])('sends the field of %s to the server, which refuses it', (text, asked) => {
+  test.each([
+    ['constructor:x', 'constructor=x'],
+    ['http://a.b', 'http=//a.b'],
+    ['note: this', 'note=&q=this'],
+    ['modle>5', 'modle=>5'],
+    ['-Model:a', '-Model=a'],
+  ])('sends the field of %s to the server, which refuses it', (text, asked) => {
     expect(plain(typed(text))).toBe(asked);
     expect(() => parseLogSearch(text)).toThrow('There is no filter');
     expect(decodeURIComponent(apiParams(typed(text)))).toContain(asked.slice(0, 6));
   });
 
   const whole = '019a5f3c-77d0-7000-8000-00000000002a';
-  test.each([[whole, whole], [` ${whole}\n`, whole], [whole.toUpperCase(), whole.toUpperCase()], [`chatcmpl-${whole}`, whole], [`resp_${whole.replaceAll('-', '')}`, whole], [whole.slice(0, 8), whole.slice(0, 8)], [whole.slice(0, 20), whole.slice(0, 20)]])('recognises %s as an id', (text, id) => {
+  test.each([
+    [whole, whole],
+    [` ${whole}\n`, whole],
+    [whole.toUpperCase(), whole.toUpperCase()],
+    [`chatcmpl-${whole}`, whole],
+    [`resp_${whole.replaceAll('-', '')}`, whole],
+    [whole.slice(0, 8), whole.slice(0, 8)],
+    [whole.slice(0, 20), whole.slice(0, 20)],
+  ])('recognises %s as an id', (text, id) => {
     expect(plain(typed(text))).toBe(`id=${id}`);
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
-  test.each(['cols=time', 'log=x', 'tab=raw', 'rank=cost', 'by=model', 'since=1h', 'meta=team'])('does not read %s in an address as a filter', (address) => {
-    expect(filtersOf(new URLSearchParams(address))).toEqual([]);
-  });
+  test.each(['cols=time', 'log=x', 'tab=raw', 'rank=cost', 'by=model', 'since=1h', 'meta=team'])(
+    'does not read %s in an address as a filter',
+    (address) => {
+      expect(filtersOf(new URLSearchParams(address))).toEqual([]);
+    },
+  );
 
-  test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])('offers %s as a word with the same meaning', (value) => {
-    expect(parseBar(`model:${inBar(value)}`)).toEqual([{ field: 'model', value, not: false }]);
-    expect(parseBar(`-meta.team=${inBar(value)} model:x`)[0]).toEqual({ field: 'meta.team', value, not: true });
-  });
+  test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])(
+    'offers %s as a word with the same meaning',
+    (value) => {
+      expect(parseBar(`model:${inBar(value)}`)).toEqual([{ field: 'model', value, not: false }]);
+      expect(parseBar(`-meta.team=${inBar(value)} model:x`)[0]).toEqual({ field: 'meta.team', value, not: true });
+    },
+  );
 
   test.each(['meta.team', 'meta.a b', 'meta.a"b=c', 'meta.a:b'])('offers the key %s as a word with the same meaning', (field) => {
     expect(parseBar(`${fieldInBar(field)}=x`)).toEqual([{ field, value: 'x', not: false }]);
@@ -91,7 +133,12 @@ describe('the search bar', () => {
 });
 
 test('a second number of a filter adds to the first, and a bound replaces the bound in its direction', () => {
-  expect([...typed('attempts:20 attempts:2 attempts:>3', 'attempts=>1&latency=>1s')]).toEqual([['latency', '>1s'], ['attempts', '20'], ['attempts', '2'], ['attempts', '>3']]);
+  expect([...typed('attempts:20 attempts:2 attempts:>3', 'attempts=>1&latency=>1s')]).toEqual([
+    ['latency', '>1s'],
+    ['attempts', '20'],
+    ['attempts', '2'],
+    ['attempts', '>3'],
+  ]);
 });
 
 describe('the fields of a record', () => {
@@ -103,20 +150,58 @@ describe('the fields of a record', () => {
   test('are the same in a browser', async () => {
     const { fields, timeFilters } = await part('fields');
     const served = String(readStaticFiles().files.get('parts/fields.js')?.bytes);
-    expect({ ...(await import(`data:text/javascript,${encodeURIComponent(served)}`)) }).toMatchObject({ fields: JSON.parse(JSON.stringify(fields)), timeFilters });
+    expect({ ...(await import(`data:text/javascript,${encodeURIComponent(served)}`)) }).toMatchObject({
+      fields: JSON.parse(JSON.stringify(fields)),
+      timeFilters,
+    });
   });
 });
 
 describe('a column of the list', () => {
-  const record = aRecord({ status: 429, outcome: 'refused', userAgent: 'curl/8', stream: true, durationMs: 1500, tokensPerSecond: 12.34, metadata: { team: 'a' }, fields: { verdict: 'bad', score: 0 } });
+  const record = aRecord({
+    status: 429,
+    outcome: 'refused',
+    userAgent: 'curl/8',
+    stream: true,
+    durationMs: 1500,
+    tokensPerSecond: 12.34,
+    metadata: { team: 'a' },
+    fields: { verdict: 'bad', score: 0 },
+  });
   const shown = (name: string): unknown => columnOf(name).show(record);
   const asked = (name: string): unknown => columnOf(name).filter?.(record);
 
-  test.each([['total', '1.50 s'], ['ttft', '–'], ['agent', 'curl/8'], ['stream', 'yes'], ['speed', '12.3'], ['in', '10'], ['cost', '$0.00002'], ['attempts', '0'], ['error', '–'], ['finish', 'completed'], ['meta.team', 'a'], ['field.score', '0'], ['field.none', '–']])('%s shows %s', (name, text) => expect(shown(name)).toBe(text));
+  test.each([
+    ['total', '1.50 s'],
+    ['ttft', '–'],
+    ['agent', 'curl/8'],
+    ['stream', 'yes'],
+    ['speed', '12.3'],
+    ['in', '10'],
+    ['cost', '$0.00002'],
+    ['attempts', '0'],
+    ['error', '–'],
+    ['finish', 'completed'],
+    ['meta.team', 'a'],
+    ['field.score', '0'],
+    ['field.none', '–'],
+  ])('%s shows %s', (name, text) => expect(shown(name)).toBe(text));
 
-  test.each([['agent', 'agent', 'curl/8'], ['stream', 'stream', 'true'], ['finish', 'finish', 'completed'], ['status', 'status', '429'], ['key', 'key', ''], ['meta.team', 'meta.team', 'a'], ['attempts', 'attempts', '0'], ['door', 'door', 'chat'], ['field.score', 'field.score', '0']])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
+  test.each([
+    ['agent', 'agent', 'curl/8'],
+    ['stream', 'stream', 'true'],
+    ['finish', 'finish', 'completed'],
+    ['status', 'status', '429'],
+    ['key', 'key', ''],
+    ['meta.team', 'meta.team', 'a'],
+    ['attempts', 'attempts', '0'],
+    ['door', 'door', 'chat'],
+    ['field.score', 'field.score', '0'],
+  ])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
 
-  test.each(['total', 'reasoning', 'cost', 'id', 'prompt', 'tokens'])('%s cannot be clicked', (name) => expect(asked(name)).toBeUndefined());
+  test.each(['total', 'reasoning', 'cost', 'id', 'prompt', 'tokens'])('%s cannot be clicked', (name) =>
+    expect(asked(name)).toBeUndefined(),
+  );
 });
 
 describe('a click on a value', () => {
@@ -137,23 +222,49 @@ describe('a click on a value', () => {
 describe('the time in the address', () => {
   const server = (address: string) => resolveQuery(parseLogFilter(new URLSearchParams(apiParams(new URLSearchParams(address)))), now);
 
-  test.each(['', 'since=4w', 'since=1.5h', 'since=90s', 'from=2026-03-01', 'from=2026-03-01T14:30', 'from=2026-03-01T14:30:00.5', 'from=2026-03-01T14:30%2B02:00', 'from=2026-03-01T14:30+02:00', 'from=2026-03-01&to=2026-03-01T10:00', 'to=2026-01-02', 'since=7d&to=2026-03-01'])('"%s" has the same meaning as for the server', (address) => {
+  test.each([
+    '',
+    'since=4w',
+    'since=1.5h',
+    'since=90s',
+    'from=2026-03-01',
+    'from=2026-03-01T14:30',
+    'from=2026-03-01T14:30:00.5',
+    'from=2026-03-01T14:30%2B02:00',
+    'from=2026-03-01T14:30+02:00',
+    'from=2026-03-01&to=2026-03-01T10:00',
+    'to=2026-01-02',
+    'since=7d&to=2026-03-01',
+  ])('"%s" has the same meaning as for the server', (address) => {
     const { from, to } = rangeOf(new URLSearchParams(address), now);
     const meant = server(address);
     expect({ from, to }).toEqual({ from: meant.from, to: meant.to ?? now });
   });
 
-  test.each(['since=999999999999w', 'since=100000000w&to=2026-01-02', 'since=999999999999d&from=x'])('"%s", which the server refuses, still has times that can be shown', (address) => {
-    const { from, to } = rangeOf(new URLSearchParams(address), now);
-    expect([from, to].map((at) => new Date(at).toISOString()).every((at) => at <= new Date(now).toISOString())).toBe(true);
-  });
+  test.each(['since=999999999999w', 'since=100000000w&to=2026-01-02', 'since=999999999999d&from=x'])(
+    '"%s", which the server refuses, still has times that can be shown',
+    (address) => {
+      const { from, to } = rangeOf(new URLSearchParams(address), now);
+      expect([from, to].map((at) => new Date(at).toISOString()).every((at) => at <= new Date(now).toISOString())).toBe(true);
+    },
+  );
 
   test('is the day before an end without a begin, and does not move', () => {
     const { from, to, isRelative } = rangeOf(new URLSearchParams('to=2026-01-02'), now);
     expect([to - from, isRelative]).toEqual([24 * hour, false]);
   });
 
-  test.each([['', '7d'], ['since=6d', '7d'], ['since=7d', '30d'], ['since=2w', '30d'], ['since=30d', null], ['since=9w', null], ['from=2026-03-01', '7d'], ['from=2026-02-10&to=2026-02-11', '30d'], ['from=2026-01-01&to=2026-01-02', null]])('"%s" becomes wider with %s', (address, since) => {
+  test.each([
+    ['', '7d'],
+    ['since=6d', '7d'],
+    ['since=7d', '30d'],
+    ['since=2w', '30d'],
+    ['since=30d', null],
+    ['since=9w', null],
+    ['from=2026-03-01', '7d'],
+    ['from=2026-02-10&to=2026-02-11', '30d'],
+    ['from=2026-01-01&to=2026-01-02', null],
+  ])('"%s" becomes wider with %s', (address, since) => {
     expect(widerSince(new URLSearchParams(address), now)).toBe(since);
   });
 
@@ -176,23 +287,55 @@ describe('the time in the address', () => {
     expect(() => server('since=constructor')).toThrow('is no span of time');
   });
 
-  test('is not a filter', () => expect(filtersOf(new URLSearchParams('since=1h&from=2026-01-01&to=2026-01-02&model=a&cols=time'))).toEqual([{ field: 'model', value: 'a', not: false }]));
+  test('is not a filter', () =>
+    expect(filtersOf(new URLSearchParams('since=1h&from=2026-01-01&to=2026-01-02&model=a&cols=time'))).toEqual([
+      { field: 'model', value: 'a', not: false },
+    ]));
 });
 
 describe('figures', () => {
-  test.each([[0.4, '<1 ms'], [999.4, '999 ms'], [999.6, '1.00 s'], [9994, '9.99 s'], [9999, '10.0 s'], [59_949, '59.9 s'], [59_999, '1 m 00 s'], [119_600, '2 m 00 s'], [3_599_999, '60 m 00 s']])('%d ms is %s', (ms, text) => {
+  test.each([
+    [0.4, '<1 ms'],
+    [999.4, '999 ms'],
+    [999.6, '1.00 s'],
+    [9994, '9.99 s'],
+    [9999, '10.0 s'],
+    [59_949, '59.9 s'],
+    [59_999, '1 m 00 s'],
+    [119_600, '2 m 00 s'],
+    [3_599_999, '60 m 00 s'],
+  ])('%d ms is %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
 
-  test.each([[0.99999, '$1.00'], [0.9999, '$0.9999'], [0.5, '$0.5'], [0.0999999, '$0.1'], [1e-12, '$0.000000000001'], [4e-13, '<$0.000000000001'], [0, '$0'], [999.999, '$1,000'], [999.99, '$999.99'], [12.345, '$12.35']])('%d dollars are %s', (dollars, text) => {
+  test.each([
+    [0.99999, '$1.00'],
+    [0.9999, '$0.9999'],
+    [0.5, '$0.5'],
+    [0.0999999, '$0.1'],
+    [1e-12, '$0.000000000001'],
+    [4e-13, '<$0.000000000001'],
+    [0, '$0'],
+    [999.999, '$1,000'],
+    [999.99, '$999.99'],
+    [12.345, '$12.35'],
+  ])('%d dollars are %s', (dollars, text) => {
     expect(money(dollars)).toBe(text);
   });
 
-  test.each([[0, false], [2, false], [3, true], [200, true]])('a sum of 200 requests, %d of them estimated, is marked: %s', (estimated, isMarked) => {
+  test.each([
+    [0, false],
+    [2, false],
+    [3, true],
+    [200, true],
+  ])('a sum of 200 requests, %d of them estimated, is marked: %s', (estimated, isMarked) => {
     expect(aboutSum('$5', { estimated, requests: 200 }) !== '$5').toBe(isMarked);
   });
 
-  test('a latency is unchanged while no requests come', () => expect(levelsOf([null, { ms: 5 }, null, { ms: null }, { ms: 7 }, null], ({ ms }: { ms: number | null }) => ms)).toEqual([0, 5, 5, 5, 7, 7]));
+  test('a latency is unchanged while no requests come', () =>
+    expect(levelsOf([null, { ms: 5 }, null, { ms: null }, { ms: 7 }, null], ({ ms }: { ms: number | null }) => ms)).toEqual([
+      0, 5, 5, 5, 7, 7,
+    ]));
 
   test('a time a year ago has its year', () => {
     const ago = new Date();
@@ -205,17 +348,35 @@ describe('figures', () => {
     expect(moment(sameDay)).toContain(String(sameDay.getFullYear()));
   });
 
-  test('a time can be shown with its date', () => expect(moment(new Date(), { isWhole: true })).toMatch(/^\d\d \w{3,4} \d{4} \d\d:\d\d:\d\d$/));
+  test('a time can be shown with its date', () =>
+    expect(moment(new Date(), { isWhole: true })).toMatch(/^\d\d \w{3,4} \d{4} \d\d:\d\d:\d\d$/));
 
-  test.each([[9996, '>99.9 %'], [9994, '99.9 %'], [9960, '99.6 %'], [9940, '99 %'], [10_000, '100 %'], [1, '<0.1 %'], [0, '0.0 %']])('%d of 10,000 are %s', (some, text) => {
+  test.each([
+    [9996, '>99.9 %'],
+    [9994, '99.9 %'],
+    [9960, '99.6 %'],
+    [9940, '99 %'],
+    [10_000, '100 %'],
+    [1, '<0.1 %'],
+    [0, '0.0 %'],
+  ])('%d of 10,000 are %s', (some, text) => {
     expect(percent(some, 10_000)).toBe(text);
   });
 
-  test.each([[0.999, '99.9 %'], [0.0004, '<0.1 %'], [0.25, '25 %'], [null, '–']])('a share of %s in a breakdown is %s', (share, text) => {
+  test.each([
+    [0.999, '99.9 %'],
+    [0.0004, '<0.1 %'],
+    [0.25, '25 %'],
+    [null, '–'],
+  ])('a share of %s in a breakdown is %s', (share, text) => {
     expect(measures['error-rate'].format(share)).toBe(text);
   });
 
-  test.each([[12_345, '12.3 k'], [1_234_000_000, '1.2 G'], [1_234_000_000_000, '1.2 T']])('%d is %s where there is little room', (value, text) => {
+  test.each([
+    [12_345, '12.3 k'],
+    [1_234_000_000, '1.2 G'],
+    [1_234_000_000_000, '1.2 T'],
+  ])('%d is %s where there is little room', (value, text) => {
     expect(compact(value)).toBe(text);
   });
 
@@ -239,10 +400,23 @@ describe('figures', () => {
     vi.unstubAllEnvs();
   });
 
-  const labelsOf = (from: string, to: string, width: number): string[] => timeTicks({ from: Date.parse(from), to: Date.parse(to) }, width).map(({ label }: { label: string }) => label);
+  const labelsOf = (from: string, to: string, width: number): string[] =>
+    timeTicks({ from: Date.parse(from), to: Date.parse(to) }, width).map(({ label }: { label: string }) => label);
 
   test('an axis of a year has months, with the year at its first month', () => {
-    expect(labelsOf('2025-09-15', '2026-08-20', 1200)).toEqual(['Oct', 'Nov', 'Dec', '2026', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug']);
+    expect(labelsOf('2025-09-15', '2026-08-20', 1200)).toEqual([
+      'Oct',
+      'Nov',
+      'Dec',
+      '2026',
+      'Feb',
+      'Mar',
+      'Apr',
+      'May',
+      'Jun',
+      'Jul',
+      'Aug',
+    ]);
     expect(labelsOf('2025-09-15', '2026-08-20', 360)).toEqual(['Nov', '2026', 'Mar', 'May', 'Jul']);
     expect(labelsOf('2017-05-01', '2026-08-20', 360)).toEqual(['2018', '2020', '2022', '2024', '2026']);
   });
@@ -274,7 +448,13 @@ describe('the live tail', () => {
   });
 
   const badGateway = (): Response => new Response('Bad gateway', { status: 502 });
-  const events = (...ids: string[]): (() => Response) => () => new Response(`: connected\n\nevent: gap\ndata: {"message":"too many"}\n\n${ids.map((id) => `id: ${id}\nevent: request\ndata: {"id":"${id}"}\n\n`).join('')}`, { headers: { date: 'Mon, 02 Mar 2026 12:00:00 GMT' } });
+  const events =
+    (...ids: string[]): (() => Response) =>
+    () =>
+      new Response(
+        `: connected\n\nevent: gap\ndata: {"message":"too many"}\n\n${ids.map((id) => `id: ${id}\nevent: request\ndata: {"id":"${id}"}\n\n`).join('')}`,
+        { headers: { date: 'Mon, 02 Mar 2026 12:00:00 GMT' } },
+      );
 
   test('connects again after longer and longer pauses, until it is ended', async () => {
     const end = tail('', () => {});
@@ -288,11 +468,23 @@ describe('the live tail', () => {
     answers = [badGateway, badGateway, events('a', 'b'), events('b', 'c')];
     const told: string[] = [];
     const states: boolean[] = [];
-    const end = tail('', ({ id }: { id: string }) => void told.push(id), (isConnected: boolean) => void states.push(isConnected));
+    const end = tail(
+      '',
+      ({ id }: { id: string }) => void told.push(id),
+      (isConnected: boolean) => void states.push(isConnected),
+    );
     await vi.advanceTimersByTimeAsync(5500);
     end();
     expect(told).toEqual(['a', 'b', 'c']);
-    expect(asked).toEqual([[0, undefined], [1, undefined], [3, undefined], [4, 'b'], [5, 'c']].map(([after, lastId]) => ({ after: Number(after) * 1000, lastId })));
+    expect(asked).toEqual(
+      [
+        [0, undefined],
+        [1, undefined],
+        [3, undefined],
+        [4, 'b'],
+        [5, 'c'],
+      ].map(([after, lastId]) => ({ after: Number(after) * 1000, lastId })),
+    );
     expect(states).toEqual([false, false, true, false, true, false, false]);
   });
 
@@ -314,13 +506,17 @@ describe('the live tail', () => {
 });
 
 test('a snippet in Python imports the modules that it uses', () => {
-  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, language]: string[]) => language === 'python');
+  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(
+    ([, language]: string[]) => language === 'python',
+  );
   expect(snippets).toHaveLength(4);
   for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
 });
 
 test('a snippet that is run once has the mark of the Connect page, and a permanent setting has none', () => {
-  const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
+  const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true })
+    .filter(([, , text]: string[]) => text?.includes('a1b2c'))
+    .map(([name]: string[]) => name);
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
 });
 
@@ -330,15 +526,24 @@ describe('a snippet of a request', () => {
 
   test('in Python names only arguments of the client, and sends the others as extra_body', () => {
     const written = pythonOf({ model: 'auto', messages: [], seed: 1, top_k: 5, 'odd-name': true, reasoning: { effort: 'low' } });
-    expect(written).toMatch(/\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/);
+    expect(written).toMatch(
+      /\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/,
+    );
   });
 
-  test.each([['/:host/deployments/:model/embeddings', '/v1/embeddings'], ['/:host/deployments/:model/completions', '/v1/completions'], ['/v1/messages', '/v1/messages'], ['/responses', '/responses']])('for curl of a request through %s asks %s, because the body has the model', (path, asked) => {
+  test.each([
+    ['/:host/deployments/:model/embeddings', '/v1/embeddings'],
+    ['/:host/deployments/:model/completions', '/v1/completions'],
+    ['/v1/messages', '/v1/messages'],
+    ['/responses', '/responses'],
+  ])('for curl of a request through %s asks %s, because the body has the model', (path, asked) => {
     expect(curlOf({ model: 'auto' }, {}, path)).toContain(`curl http://localhost:4000${asked} `);
   });
 
   test('for curl has an empty metadata value in the form that curl sends', () => {
-    expect(curlOf({ model: 'auto', messages: [] }, { empty: '', team: 'a' })).toContain(" -H 'x-gateway-empty;' \\\n  -H 'x-gateway-team: a' ");
+    expect(curlOf({ model: 'auto', messages: [] }, { empty: '', team: 'a' })).toContain(
+      " -H 'x-gateway-empty;' \\\n  -H 'x-gateway-team: a' ",
+    );
   });
 });
 
@@ -355,21 +560,59 @@ describe('metadata that is not ASCII', () => {
   test('arrives unchanged from a TypeScript snippet', () => {
     const [, written] = /\{ headers: (.*) \}\);/.exec(typescriptOf(body, metadata)) ?? [];
     const headers = new Headers(runInNewContext(`(${written})`, { Buffer }) as Record<string, string>);
-    expect(Array.from(headers, ([name, value]) => [name, Buffer.from(value, 'latin1').toString()])).toEqual([['x-gateway-city', metadata.city], ['x-gateway-team', metadata.team]]);
+    expect(Array.from(headers, ([name, value]) => [name, Buffer.from(value, 'latin1').toString()])).toEqual([
+      ['x-gateway-city', metadata.city],
+      ['x-gateway-team', metadata.team],
+    ]);
   });
 });
 
 describe('a search of models', () => {
-  const mapping = (providerId: string, more: object = {}): object => ({ providerId, tools: false, vision: false, reasons: false, pricing: { prompt: '0.000001', completion: '0.000004' }, ...more });
-  const model = { id: 'big-vision-1', name: 'Big', family: 'bigs', aliases: ['large'], input: ['text', 'audio'], contextLength: 200_000, maxOutputTokens: null, structuredOutputs: true, providers: [mapping('up', { tools: true }), mapping('other', { vision: true, pricing: { prompt: '0', completion: '0' } })] };
+  const mapping = (providerId: string, more: object = {}): object => ({
+    providerId,
+    tools: false,
+    vision: false,
+    reasons: false,
+    pricing: { prompt: '0.000001', completion: '0.000004' },
+    ...more,
+  });
+  const model = {
+    id: 'big-vision-1',
+    name: 'Big',
+    family: 'bigs',
+    aliases: ['large'],
+    input: ['text', 'audio'],
+    contextLength: 200_000,
+    maxOutputTokens: null,
+    structuredOutputs: true,
+    providers: [mapping('up', { tools: true }), mapping('other', { vision: true, pricing: { prompt: '0', completion: '0' } })],
+  };
   const fits = (text: string, isAsked = (_provider: string): boolean => true): boolean => searchOf(text, isAsked).fits(model);
 
-  test.each(['', 'big', 'LARGE up', 'tools', 'vision free', 'audio structured', 'price<=4 up', 'price < $4.5 tools', 'input>=1', 'output<1', 'context>=200k context<0.3m'])('finds by %s', (text) => expect(fits(text)).toBe(true));
-  test.each(['bog', 'reasoning', 'tools vision', 'tools free', 'price<4 tools', 'context>200k', 'longest>1', 'cached<9', 'prize<9', 'a<b'])('does not find by %s', (text) => expect(fits(text)).toBe(false));
+  test.each([
+    '',
+    'big',
+    'LARGE up',
+    'tools',
+    'vision free',
+    'audio structured',
+    'price<=4 up',
+    'price < $4.5 tools',
+    'input>=1',
+    'output<1',
+    'context>=200k context<0.3m',
+  ])('finds by %s', (text) => expect(fits(text)).toBe(true));
+  test.each(['bog', 'reasoning', 'tools vision', 'tools free', 'price<4 tools', 'context>200k', 'longest>1', 'cached<9', 'prize<9', 'a<b'])(
+    'does not find by %s',
+    (text) => expect(fits(text)).toBe(false),
+  );
 
-  test('considers only providers that count', () => expect([fits('vision', (provider) => provider === 'up'), fits('tools', (provider) => provider === 'up')]).toEqual([false, true]));
-  test('names unknown words', () => expect(searchOf('vision prize<9 constructor>1 a<', () => true).unknown).toEqual(['prize<9', 'constructor>1', 'a<']));
-  test('adds and removes a word', () => expect([toggled('big', 'vision'), toggled('big  Vision', 'vision')]).toEqual(['big vision', 'big']));
+  test('considers only providers that count', () =>
+    expect([fits('vision', (provider) => provider === 'up'), fits('tools', (provider) => provider === 'up')]).toEqual([false, true]));
+  test('names unknown words', () =>
+    expect(searchOf('vision prize<9 constructor>1 a<', () => true).unknown).toEqual(['prize<9', 'constructor>1', 'a<']));
+  test('adds and removes a word', () =>
+    expect([toggled('big', 'vision'), toggled('big  Vision', 'vision')]).toEqual(['big vision', 'big']));
 });
 
 test('a found line of the config is shown with its parent lines and its child lines', () => {
@@ -381,11 +624,18 @@ test('a found line of the config is shown with its parent lines and its child li
 
 test('the row of requests without a value says why its list may have more errors', () => {
   const row = { value: null, requests: 12, errors: 3, latencyP95Ms: 200 };
-  expect(aboutRow(row, 'no key').split('\n')).toEqual(['no key', '12 requests, 25 % errors, p95 200 ms', 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.']);
+  expect(aboutRow(row, 'no key').split('\n')).toEqual([
+    'no key',
+    '12 requests, 25 % errors, p95 200 ms',
+    'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.',
+  ]);
   expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);
 });
 
-test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])('metadata of a key without a name and a value is refused, and not read as a name only: %j', (metadata) => {
-  expect(() => settingsOf({ ...emptyForm(), metadata })).toThrow('Write metadata as NAME=VALUE, one on each line, and not as "');
-  expect(settingsOf({ ...emptyForm(), metadata: ' team = a=b \n\nempty=' }).metadata).toEqual({ team: 'a=b', empty: '' });
-});
+test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])(
+  'metadata of a key without a name and a value is refused, and not read as a name only: %j',
+  (metadata) => {
+    expect(() => settingsOf({ ...emptyForm(), metadata })).toThrow('Write metadata as NAME=VALUE, one on each line, and not as "');
+    expect(settingsOf({ ...emptyForm(), metadata: ' team = a=b \n\nempty=' }).metadata).toEqual({ team: 'a=b', empty: '' });
+  },
+);

@@ -30,7 +30,8 @@ afterEach(async () => {
 });
 
 /** Loads the playground, with an empty form. */
-const load = async (query = ''): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard/playground${query}`, { waitUntil: 'commit' }));
+const load = async (query = ''): Promise<void> =>
+  void (await page.goto(`${scene.gateway.url}/dashboard/playground${query}`, { waitUntil: 'commit' }));
 const prompt = () => page.getByLabel('User', { exact: true });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 
@@ -67,7 +68,9 @@ test('a comparison and a shared link wait for the list of models too', async () 
   expect([await button('Compare with another model').isDisabled(), await button('Share').isDisabled()]).toEqual([true, true]);
   listed.release();
   await button('Compare with another model').click();
-  await expect.poll(() => page.locator('.compared select').evaluateAll((lists: any[]) => lists.map(({ value }) => value))).toEqual(['auto', 'mock']);
+  await expect
+    .poll(() => page.locator('.compared select').evaluateAll((lists: any[]) => lists.map(({ value }) => value)))
+    .toEqual(['auto', 'mock']);
   expect(await button('Share').isEnabled()).toBe(true);
 });
 
@@ -156,7 +159,12 @@ test('metadata in any script arrives as it was written', async () => {
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
   await button('Send').click();
   await page.locator('.took').waitFor();
-  const found = async (): Promise<object[]> => ((await (await fetch(`${scene.gateway.url}/api/logs?meta.city=${encodeURIComponent('München 東京')}`)).json()) as { data: { metadata: object }[] }).data.map(({ metadata }) => metadata);
+  const found = async (): Promise<object[]> =>
+    (
+      (await (await fetch(`${scene.gateway.url}/api/logs?meta.city=${encodeURIComponent('München 東京')}`)).json()) as {
+        data: { metadata: object }[];
+      }
+    ).data.map(({ metadata }) => metadata);
   await expect.poll(found).toEqual([{ city: 'München 東京' }]);
 });
 
@@ -190,7 +198,11 @@ test('two models answer side by side over several turns, each in its own convers
   await button('Send').click();
   await expect.poll(() => page.locator('.took').count()).toBe(4);
   expect(sent.map(({ body }) => body.model)).toEqual(['auto', 'unpriced', 'auto', 'unpriced']);
-  expect(messages()[2].map(({ role, content }: any) => [role, content])).toEqual([['user', 'First [[pace:5]]'], ['assistant', 'First'], ['user', 'Second']]);
+  expect(messages()[2].map(({ role, content }: any) => [role, content])).toEqual([
+    ['user', 'First [[pace:5]]'],
+    ['assistant', 'First'],
+    ['user', 'Second'],
+  ]);
   await button('Again').click();
   await expect.poll(() => sent.length).toBe(6);
   expect(messages().slice(4)).toEqual(messages().slice(2, 4));
@@ -200,7 +212,10 @@ test('two models answer side by side over several turns, each in its own convers
 
 test('a removed model loses its turns', async () => {
   await load();
-  for (const [place, name] of [['Second', 'mock'], ['Third', 'unpriced']]) {
+  for (const [place, name] of [
+    ['Second', 'mock'],
+    ['Third', 'unpriced'],
+  ]) {
     await button('Compare with another model').click();
     await page.getByRole('combobox', { name: `${place} model` }).selectOption(String(name));
   }
@@ -215,7 +230,11 @@ test('a removed model loses its turns', async () => {
 test('a tool call gets its result, and the answer continues', async () => {
   await load();
   await page.getByText('Tools', { exact: true }).click();
-  await page.getByLabel('Tools as JSON').fill('[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]');
+  await page
+    .getByLabel('Tools as JSON')
+    .fill(
+      '[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]',
+    );
   await prompt().fill('Rain? [[tool]]');
   await button('Send').click();
   await page.getByLabel('Result of get_weather').fill('Rain all day');
@@ -246,11 +265,15 @@ test('Stop ends every running answer, also if the results were sent one after th
 
 test('a dropped image is sent, and a schema sets the form of the answer', async () => {
   await load();
-  const files = await page.evaluateHandle(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`);
+  const files = await page.evaluateHandle(
+    `(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`,
+  );
   await page.locator('.ask').dispatchEvent('drop', { dataTransfer: files });
   await page.getByAltText('Image 1').waitFor();
   await page.getByText('JSON schema', { exact: true }).click();
-  await page.getByLabel('JSON schema of the answer').fill('{"type":"object","properties":{"colour":{"const":"red"}},"required":["colour"]}');
+  await page
+    .getByLabel('JSON schema of the answer')
+    .fill('{"type":"object","properties":{"colour":{"const":"red"}},"required":["colour"]}');
   await button('Send').click();
   await page.locator('.answer .prose').getByText('"colour":"red"').waitFor();
   expect(messages()[0][0].content.map(({ type }: any) => type)).toEqual(['text', 'image_url']);
@@ -276,7 +299,10 @@ test('a shared link has the form, and never the key', async () => {
   const link = await page.evaluate<string>('navigator.clipboard.readText()');
   const other = await scene.open(link.slice(scene.gateway.url.length));
   await expect.poll(() => other.getByRole('textbox', { name: 'System' }).inputValue()).toBe('Answer in Grüße');
-  expect([await other.getByRole('combobox', { name: 'Second model' }).inputValue(), await other.getByLabel('Key', { exact: true }).inputValue()]).toEqual([await page.getByRole('combobox', { name: 'Second model' }).inputValue(), '']);
+  expect([
+    await other.getByRole('combobox', { name: 'Second model' }).inputValue(),
+    await other.getByLabel('Key', { exact: true }).inputValue(),
+  ]).toEqual([await page.getByRole('combobox', { name: 'Second model' }).inputValue(), '']);
   await other.goto(`${scene.gateway.url}/dashboard/playground#nonsense`);
   await other.reload();
   await other.getByText('The form in this link cannot be read.').waitFor();
@@ -308,7 +334,12 @@ test('Compare runs a logged request unchanged on other models at once; its addre
   await button('Stop all').click();
   await page.getByText('You stopped it here.').first().waitFor();
   await expect.poll(() => sent.length).toBe(2);
-  expect(sent.map(({ body: { messages: asked, seed, tool_choice }, headers }) => [{ messages: asked, seed, tool_choice }, headers['x-gateway-team']])).toEqual(sent.map(() => [{ messages: [{ role: 'user', content: 'Compare me' }], seed: 7, tool_choice: 'none' }, 'search']));
+  expect(
+    sent.map(({ body: { messages: asked, seed, tool_choice }, headers }) => [
+      { messages: asked, seed, tool_choice },
+      headers['x-gateway-team'],
+    ]),
+  ).toEqual(sent.map(() => [{ messages: [{ role: 'user', content: 'Compare me' }], seed: 7, tool_choice: 'none' }, 'search']));
   expect(sent.map(({ body: { model } }) => model)).toEqual(['mock', 'unpriced']);
 });
 
@@ -338,8 +369,19 @@ describe('a gateway with other answers', () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     const { providers, models } = mockConfig() as { providers: object; models: object[] };
-    const model = { id: 'refuses', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }] };
-    other = await stage(mockConfig({ server: { reasoning_fields: ['reasoning_content'] }, providers: { ...providers, openai: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'key' } }, models: [...models, model] }), scene.browser);
+    const model = {
+      id: 'refuses',
+      pricing: { prompt: '0', completion: '0' },
+      providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }],
+    };
+    other = await stage(
+      mockConfig({
+        server: { reasoning_fields: ['reasoning_content'] },
+        providers: { ...providers, openai: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'key' } },
+        models: [...models, model],
+      }),
+      scene.browser,
+    );
   });
   afterAll(async () => {
     await other.close();
@@ -358,7 +400,16 @@ describe('a gateway with other answers', () => {
   });
 
   test.each([true, false])('shows the text of a refusal, which is sent with the next turn, streamed: %s', async (isStreamed) => {
-    upstream.script(isStreamed ? streams([event({ role: 'assistant', refusal: 'I cannot ' }), event({ refusal: 'help with that.' }), event({}, 'stop'), 'data: [DONE]\n\n']) : answers(completion('', { content: null, refusal })));
+    upstream.script(
+      isStreamed
+        ? streams([
+            event({ role: 'assistant', refusal: 'I cannot ' }),
+            event({ refusal: 'help with that.' }),
+            event({}, 'stop'),
+            'data: [DONE]\n\n',
+          ])
+        : answers(completion('', { content: null, refusal })),
+    );
     const own = await other.load('/dashboard/playground?model=refuses');
     await own.getByLabel('Stream').setChecked(isStreamed);
     for (const [at, text] of ['Hello', 'Why?'].entries()) {

@@ -25,7 +25,11 @@ let log: MemoryLog;
 
 async function begin(server: object = {}, more: object = {}, states?: States): Promise<void> {
   log = memoryLog();
-  const config = oneUpstream('http://127.0.0.1:9/v1', { server, plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'], ...more });
+  const config = oneUpstream('http://127.0.0.1:9/v1', {
+    server,
+    plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'],
+    ...more,
+  });
   gateway = await testGateway({ config, plugins: [keeping(log)], ...(states && { states }) });
 }
 afterEach(async () => {
@@ -34,20 +38,39 @@ afterEach(async () => {
 
 const body = async (response: Response): Promise<any> => await response.json();
 const local = { host: 'localhost:4000' };
-const post = async (path: string, content: unknown, headers: Record<string, string> = {}, method: 'POST' | 'DELETE' = 'POST'): Promise<Response> =>
-  await gateway.ask(path, { method, headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers }, ...(method === 'POST' && { body: JSON.stringify(content) }) });
+const post = async (
+  path: string,
+  content: unknown,
+  headers: Record<string, string> = {},
+  method: 'POST' | 'DELETE' = 'POST',
+): Promise<Response> =>
+  await gateway.ask(path, {
+    method,
+    headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers },
+    ...(method === 'POST' && { body: JSON.stringify(content) }),
+  });
 
 /** Compressed bytes of all files that a browser loads before it shows a page. */
 function weightOf(page: string): number {
   const { files } = readStaticFiles();
   const textOf = (path: string): string => String(files.get(path)?.bytes);
   const bare: Readonly<Record<string, string>> = { preact: 'vendor/preact.js', 'preact/hooks': 'vendor/hooks.js', htm: 'vendor/htm.js' };
-  const opening = textOf('app.js').split('\n').find((line) => line.includes(page)) ?? '';
-  const loaded = new Set(['early.js', 'styles.css', 'styles/print.css', ...Array.from(opening.matchAll(/withStyles\('(\w+)'/g), ([, name]) => `styles/${name}.css`)]);
+  const opening =
+    textOf('app.js')
+      .split('\n')
+      .find((line) => line.includes(page)) ?? '';
+  const loaded = new Set([
+    'early.js',
+    'styles.css',
+    'styles/print.css',
+    ...Array.from(opening.matchAll(/withStyles\('(\w+)'/g), ([, name]) => `styles/${name}.css`),
+  ]);
   const load = (path: string): void => {
     if (loaded.has(path)) return;
     loaded.add(path);
-    for (const [, specifier = ''] of textOf(path).matchAll(/^import .*from ['"]([^'"]+)['"];$/gm)) load(bare[specifier] ?? new URL(specifier, `http://x/${path}`).pathname.slice(1));
+    for (const [, specifier = ''] of textOf(path).matchAll(/^import .*from ['"]([^'"]+)['"];$/gm)) {
+      load(bare[specifier] ?? new URL(specifier, `http://x/${path}`).pathname.slice(1));
+    }
   };
   load('app.js');
   load(page);
@@ -63,9 +86,19 @@ describe('the page', () => {
     expect(weightOf(page)).toBeLessThan(60_000);
   });
 
-  test.each([['', 'overview', 'metrics'], ['/logs', 'logs', 'log-table'], ['/logs/some-id', 'request', 'waterfall'], ['/models', 'models', 'sort']])('at /dashboard%s names all of its files', async (path, page, part) => {
+  test.each([
+    ['', 'overview', 'metrics'],
+    ['/logs', 'logs', 'log-table'],
+    ['/logs/some-id', 'request', 'waterfall'],
+    ['/models', 'models', 'sort'],
+  ])('at /dashboard%s names all of its files', async (path, page, part) => {
     await begin();
-    const fetched = Array.from((await (await gateway.get(`/dashboard${path}`, local)).text()).matchAll(/modulepreload" href="[^"]*\/((?:pages|parts|vendor)\/[^"]+)/g), ([, file]) => file);
+    const fetched = Array.from(
+      (await (await gateway.get(`/dashboard${path}`, local)).text()).matchAll(
+        /modulepreload" href="[^"]*\/((?:pages|parts|vendor)\/[^"]+)/g,
+      ),
+      ([, file]) => file,
+    );
     expect(fetched).toEqual(expect.arrayContaining([`pages/${page}.js`, `parts/${part}.js`, 'vendor/preact.js']));
     expect(fetched.filter((file) => file?.startsWith('pages/'))).toHaveLength(1);
   });
@@ -77,16 +110,28 @@ describe('the page', () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/unsafe|\*/);
-    expect(Object.fromEntries(headers)).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cache-control': 'no-store' });
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cache-control': 'no-store',
+    });
   });
 
   test('makes no markup from text anywhere', () => {
     const own = [...readStaticFiles().files].filter(([path]) => !path.startsWith('vendor/') && path.endsWith('.js'));
-    for (const [path, { bytes }] of own) expect([path, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/.test(String(bytes))]).toEqual([path, false]);
+    for (const [path, { bytes }] of own) {
+      expect([path, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/.test(String(bytes))]).toEqual([
+        path,
+        false,
+      ]);
+    }
   });
 
   test('keeps each of its files small', () => {
-    for (const [path, { bytes }] of readStaticFiles().files) if (!path.startsWith('vendor/')) expect([path, String(bytes).split('\n').length <= 300]).toEqual([path, true]);
+    for (const [path, { bytes }] of readStaticFiles().files) {
+      if (!path.startsWith('vendor/')) expect([path, String(bytes).split('\n').length <= 300]).toEqual([path, true]);
+    }
   });
 });
 
@@ -99,7 +144,9 @@ describe('a file of the page', () => {
     expect(first.headers.get('content-encoding')).toBe('br');
     const plain = await (await gateway.get(path)).text();
     expect(String(brotliDecompressSync(Buffer.from(await first.arrayBuffer())))).toBe(plain);
-    expect(String(gunzipSync(Buffer.from(await (await gateway.get(path, { 'accept-encoding': 'gzip, br;q=0' })).arrayBuffer())))).toBe(plain);
+    expect(String(gunzipSync(Buffer.from(await (await gateway.get(path, { 'accept-encoding': 'gzip, br;q=0' })).arrayBuffer())))).toBe(
+      plain,
+    );
     const again = await gateway.get(path, { 'accept-encoding': 'gzip, br', 'if-none-match': first.headers.get('etag') as string });
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
@@ -110,16 +157,33 @@ describe('a file of the page', () => {
     expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
 
-  test.each(['../index.ts', '..%2findex.ts', '%2e%2e/%2e%2e/package.json', 'parts/', 'index.ts', 'views.ts', '/etc/passwd'])('is not found at %s', async (path) => {
-    await begin();
-    const response = await gateway.get(`/dashboard/assets/x/${path}`, local);
-    const text = await response.text();
-    expect(text).not.toMatch(/import \{|"name": "model-gateway"|root:/);
-  });
+  test.each(['../index.ts', '..%2findex.ts', '%2e%2e/%2e%2e/package.json', 'parts/', 'index.ts', 'views.ts', '/etc/passwd'])(
+    'is not found at %s',
+    async (path) => {
+      await begin();
+      const response = await gateway.get(`/dashboard/assets/x/${path}`, local);
+      const text = await response.text();
+      expect(text).not.toMatch(/import \{|"name": "model-gateway"|root:/);
+    },
+  );
 });
 
 describe('access to the dashboard', () => {
-  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/views/typical', '/api/providers', '/api/keys', '/api/models', '/api/config', '/api/config/file?name=x'])('%s needs the admin key', async (path) => {
+  test.each([
+    '/api/views/overview',
+    '/api/views/logs',
+    '/api/views/breakdown',
+    '/api/views/spend',
+    '/api/views/conversations',
+    '/api/views/conversation?of=x',
+    '/api/views/request/x',
+    '/api/views/typical',
+    '/api/providers',
+    '/api/keys',
+    '/api/models',
+    '/api/config',
+    '/api/config/file?name=x',
+  ])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await gateway.get(path, local)).status).toBe(401);
     expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);
@@ -152,11 +216,15 @@ describe('access to the dashboard', () => {
   test('signing out ends the session for all copies of its cookie, and no other session', async () => {
     const states = new States();
     await begin({ admin_key: 'the-admin-key-of-the-test' }, {}, states);
-    const signIn = async (): Promise<string> => ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(';')[0] as string;
+    const signIn = async (): Promise<string> =>
+      ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(';')[0] as string;
     const [mine, other] = [await signIn(), await signIn()];
     expect((await post('/api/session', null, { cookie: mine }, 'DELETE')).status).toBe(200);
     const former = gateway;
-    const statuses = async (): Promise<number[]> => [(await gateway.get('/api/config', { ...local, cookie: mine })).status, (await gateway.get('/api/config', { ...local, cookie: other })).status];
+    const statuses = async (): Promise<number[]> => [
+      (await gateway.get('/api/config', { ...local, cookie: mine })).status,
+      (await gateway.get('/api/config', { ...local, cookie: other })).status,
+    ];
     expect(await statuses()).toEqual([401, 200]);
     await begin({ admin_key: 'the-admin-key-of-the-test' }, {}, states);
     expect(await statuses()).toEqual([401, 200]);
@@ -165,7 +233,9 @@ describe('access to the dashboard', () => {
 
   test('another site cannot sign a user out', async () => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
-    const cookie = ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(';')[0] as string;
+    const cookie = ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(
+      ';',
+    )[0] as string;
     expect((await post('/api/session', null, { cookie, 'sec-fetch-site': 'cross-site' }, 'DELETE')).status).toBe(403);
     expect((await gateway.get('/api/config', { ...local, cookie })).status).toBe(200);
   });
@@ -173,9 +243,17 @@ describe('access to the dashboard', () => {
 
 describe('the data of the dashboard', () => {
   test('show no secret', async () => {
-    await begin({ admin_open: true }, { keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }], alerts: { webhook: 'https://hooks.example/hidden-password', rules: [{ provider_down: true }] } });
+    await begin(
+      { admin_open: true },
+      {
+        keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }],
+        alerts: { webhook: 'https://hooks.example/hidden-password', rules: [{ provider_down: true }] },
+      },
+    );
     tellReload({ at: 1, problems: 'gateway.config.yaml:3:5 keys: wrong\n  3 | key: a-leaked-key\n    |      ^^^\n' });
-    const texts = await Promise.all(['/api/providers', '/api/keys', '/api/models', '/api/config'].map(async (path) => await (await gateway.get(path, local)).text()));
+    const texts = await Promise.all(
+      ['/api/providers', '/api/keys', '/api/models', '/api/config'].map(async (path) => await (await gateway.get(path, local)).text()),
+    );
     expect(texts.join('')).not.toMatch(/up-key|a-very-secret-key|hidden-password|a-leaked-key|[0-9a-f]{64}/);
     expect(texts.join('')).toContain('gateway.config.yaml:3:5 keys: wrong');
   });
@@ -185,7 +263,10 @@ describe('the data of the dashboard', () => {
       'endpoints/dashboard',
       'dialects/openai-chat',
       { use: 'normalise/continuity', with: { redis_url: 'redis://:hidden-password@127.0.0.1:1/3' } },
-      { use: 'log/otel', with: { endpoint: 'http://who:hidden-password@127.0.0.1:1/otlp?key=hidden-token', headers: { 'x-team': 'hidden-token' } } },
+      {
+        use: 'log/otel',
+        with: { endpoint: 'http://who:hidden-password@127.0.0.1:1/otlp?key=hidden-token', headers: { 'x-team': 'hidden-token' } },
+      },
     ];
     await begin({}, { plugins });
     const text = await (await gateway.get('/api/config', local)).text();
@@ -196,7 +277,10 @@ describe('the data of the dashboard', () => {
   test('show no secret of the file, and only files of the config', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-written-'));
     const file = join(folder, 'gateway.config.yaml');
-    writeFileSync(file, 'providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: up-key-in-the-file } } # up-key\nmodels: []\nplugnis: [sk-S3CRETK9]\n');
+    writeFileSync(
+      file,
+      'providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: up-key-in-the-file } } # up-key\nmodels: []\nplugnis: [sk-S3CRETK9]\n',
+    );
     told(await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: quietPlugins }));
     onTestFinished(() => (tellWritten(null), rmSync(folder, { recursive: true })));
     await begin();
@@ -205,8 +289,12 @@ describe('the data of the dashboard', () => {
     expect(findings).toMatchObject([{ line: 3, path: 'plugnis', isFault: true }]);
     const { text } = await body(await gateway.get(`/api/config/file?name=${encodeURIComponent(file)}`, local));
     // the running gateway has the key "up-key", and a comment of the file has it too
-    expect(text).toBe('providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: **** } } # ****\nmodels: []\nplugnis: [****]\n');
-    for (const name of ['/etc/passwd', join(folder, '.env'), `${file}/../.env`, '']) expect((await gateway.get(`/api/config/file?name=${encodeURIComponent(name)}`, local)).status).toBe(400);
+    expect(text).toBe(
+      'providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: **** } } # ****\nmodels: []\nplugnis: [****]\n',
+    );
+    for (const name of ['/etc/passwd', join(folder, '.env'), `${file}/../.env`, '']) {
+      expect((await gateway.get(`/api/config/file?name=${encodeURIComponent(name)}`, local)).status).toBe(400);
+    }
   });
 
   test('have the changes of each reload, without a secret', async () => {
@@ -218,16 +306,22 @@ describe('the data of the dashboard', () => {
     tellReload({ at: 2, problems: 'f:1:1 providers.a.api_key: "sk-S3CRETK9" is wrong' });
     const answer = await (await gateway.get('/api/config', local)).text();
     expect(answer).not.toMatch(/a-leaked-key|S3CRET/);
-    expect(JSON.parse(answer).reloads).toMatchObject([{ at: 2, hash: null, changes: null, problems: expect.stringContaining('is wrong') }, { at: 1, hash: 'another', changes: { shown: [{ path: 'server.adminKey', before: 'null', after: '"[redacted]"' }], more: 0 } }]);
+    expect(JSON.parse(answer).reloads).toMatchObject([
+      { at: 2, hash: null, changes: null, problems: expect.stringContaining('is wrong') },
+      { at: 1, hash: 'another', changes: { shown: [{ path: 'server.adminKey', before: 'null', after: '"[redacted]"' }], more: 0 } },
+    ]);
   });
 
-  test.each(['providers.openai: expected map, got string "sk-S3CRETK9"', 'providers.a.base_url: "htp://S3CRETF/v1" does not fit'])('show no value of a refused config: %s', async (line) => {
-    await begin();
-    tellReload({ at: 1, problems: `gateway.config.yaml:3:5 ${line}\n  hint: did you mean "models"?` });
-    const { reload } = await body(await gateway.get('/api/config', local));
-    expect(reload.problems).not.toMatch(/S3CRET/);
-    expect(reload.problems).toMatch(/^gateway\.config\.yaml:3:5 providers\..*did you mean "models"\?$/s);
-  });
+  test.each(['providers.openai: expected map, got string "sk-S3CRETK9"', 'providers.a.base_url: "htp://S3CRETF/v1" does not fit'])(
+    'show no value of a refused config: %s',
+    async (line) => {
+      await begin();
+      tellReload({ at: 1, problems: `gateway.config.yaml:3:5 ${line}\n  hint: did you mean "models"?` });
+      const { reload } = await body(await gateway.get('/api/config', local));
+      expect(reload.problems).not.toMatch(/S3CRET/);
+      expect(reload.problems).toMatch(/^gateway\.config\.yaml:3:5 providers\..*did you mean "models"\?$/s);
+    },
+  );
 
   test('have the results of a provider since the start, also after a change of the config', async () => {
     const states = new States();
@@ -256,11 +350,30 @@ describe('the data of the dashboard', () => {
 
   test('have all parts of a view in one answer', async () => {
     await begin();
-    for (let at = 0; at < 3; at++) log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
-    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ total: { requests: 3, errors: 1 }, earlier: { requests: 0 }, faults: [], attempts: expect.any(Array) });
-    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ meta: 'team', values: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
+    for (let at = 0; at < 3; at++) {
+      log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
+    }
+    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({
+      total: { requests: 3, errors: 1 },
+      earlier: { requests: 0 },
+      faults: [],
+      attempts: expect.any(Array),
+    });
+    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({
+      meta: 'team',
+      values: [
+        { value: 'b', requests: 2 },
+        { value: 'a', requests: 1 },
+      ],
+    });
     expect(await body(await gateway.get('/api/views/logs?limit=2', local))).toMatchObject({ data: [{}, {}], total: { requests: 3 } });
-    expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({ by: 'meta.team', rows: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
+    expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({
+      by: 'meta.team',
+      rows: [
+        { value: 'b', requests: 2 },
+        { value: 'a', requests: 1 },
+      ],
+    });
     expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
   });
 
@@ -268,9 +381,12 @@ describe('the data of the dashboard', () => {
     await begin();
     const at = Date.now();
     const add = (many: number, durationMs: number, hoursBefore: number, more: object = {}): void => {
-      for (let one = 0; one < many; one++) log.add({ durationMs, createdAt: new Date(at - hoursBefore * 3_600_000 - one).toISOString(), ...more });
+      for (let one = 0; one < many; one++) {
+        log.add({ durationMs, createdAt: new Date(at - hoursBefore * 3_600_000 - one).toISOString(), ...more });
+      }
     };
-    const typical = async (): Promise<unknown> => (await body(await gateway.get(`/api/views/typical?model=plain&provider=up&at=${at}`, local)));
+    const typical = async (): Promise<unknown> =>
+      await body(await gateway.get(`/api/views/typical?model=plain&provider=up&at=${at}`, local));
     add(19, 100, 0.5);
     add(30, 9000, 2, { provider: 'other' });
     add(30, 9000, 2, { outcome: 'failed', status: 500 });
@@ -287,7 +403,8 @@ describe('the data of the dashboard', () => {
   test('have a comparison with the time before only if the log has that time', async () => {
     await begin();
     log.add({});
-    const earlier = async (view: string, since: string): Promise<unknown> => (await body(await gateway.get(`/api/views/${view}?since=${since}`, local))).earlier;
+    const earlier = async (view: string, since: string): Promise<unknown> =>
+      (await body(await gateway.get(`/api/views/${view}?since=${since}`, local))).earlier;
     expect(await earlier('overview', '15d')).toMatchObject({ requests: 0 });
     expect([await earlier('overview', '20d'), await earlier('breakdown', '20d')]).toEqual([null, []]);
   });

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { maySend, mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
-const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
+const part = async (name: string): Promise<any> =>
+  await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { linkOf } = await part('playground-link');
 const { emptyForm } = await part('playground-request');
 

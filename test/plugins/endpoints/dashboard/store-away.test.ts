@@ -26,21 +26,42 @@ let page: Page;
 
 /** The log in memory, as a store that can be away. */
 function withAbsence(reader: MemoryLog): MemoryLog {
-  const away = () => new GatewayError('log_unavailable', `The request log cannot be read now: ${isLate ? 'timeout' : 'refused'}. Requests are served as before, and their records wait.`);
-  const unlessAway = <Name extends 'list' | 'get' | 'stats' | 'series' | 'facets' | 'metadataKeys'>(name: Name): LogReader[Name] => (async (...args: never[]) => {
-    if (isAway || isLate) throw away();
-    return await (reader[name] as (...given: never[]) => Promise<unknown>)(...args);
-  }) as unknown as LogReader[Name];
+  const away = () =>
+    new GatewayError(
+      'log_unavailable',
+      `The request log cannot be read now: ${isLate ? 'timeout' : 'refused'}. Requests are served as before, and their records wait.`,
+    );
+  const unlessAway = <Name extends 'list' | 'get' | 'stats' | 'series' | 'facets' | 'metadataKeys'>(name: Name): LogReader[Name] =>
+    (async (...args: never[]) => {
+      if (isAway || isLate) throw away();
+      return await (reader[name] as (...given: never[]) => Promise<unknown>)(...args);
+    }) as unknown as LogReader[Name];
   const series: LogReader['series'] = async (...args) => {
     await adding;
     return await unlessAway('series')(...args);
   };
-  const status = async () => ({ ...(await reader.status()), connected: !isAway, error: isAway ? fault : null, waitingRecords: isAway ? 7 : 0 });
-  return Object.assign(Object.create(reader) as MemoryLog, { list: unlessAway('list'), get: unlessAway('get'), stats: unlessAway('stats'), series, facets: unlessAway('facets'), metadataKeys: unlessAway('metadataKeys'), status, onRecord: reader.onRecord.bind(reader) });
+  const status = async () => ({
+    ...(await reader.status()),
+    connected: !isAway,
+    error: isAway ? fault : null,
+    waitingRecords: isAway ? 7 : 0,
+  });
+  return Object.assign(Object.create(reader) as MemoryLog, {
+    list: unlessAway('list'),
+    get: unlessAway('get'),
+    stats: unlessAway('stats'),
+    series,
+    facets: unlessAway('facets'),
+    metadataKeys: unlessAway('metadataKeys'),
+    status,
+    onRecord: reader.onRecord.bind(reader),
+  });
 }
 
 beforeAll(async () => {
-  const config = oneUpstream('http://127.0.0.1:9/v1', { plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'] });
+  const config = oneUpstream('http://127.0.0.1:9/v1', {
+    plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'],
+  });
   const { gateway } = await testGateway({ config, plugins: [keeping(withAbsence(log))] });
   const server = createServer((request, response) => gateway.node(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -99,7 +120,10 @@ test('Connect sends a test only when the list of models says which model there i
 
 test('the command of an empty log asks for an available model', async () => {
   await visit(page, `${url}/dashboard/logs`);
-  await page.getByLabel('A first request').getByText(/"model": ?"plain"/).waitFor();
+  await page
+    .getByLabel('A first request')
+    .getByText(/"model": ?"plain"/)
+    .waitFor();
 });
 
 test('the page says that the store is away, the tail continues, and everything is shown again with the store', async () => {
@@ -142,7 +166,11 @@ test('a query that takes too long is not reported as an absent store', async () 
   isLate = true;
   await load(`${url}/dashboard/breakdown?by=provider&since=30d`);
   await page.getByText('cannot be read now: timeout').waitFor();
-  expect(await page.locator('main .notice').allInnerTexts()).toEqual([expect.stringMatching(/^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. A shorter range has less to add up\. Try again$/)]);
+  expect(await page.locator('main .notice').allInnerTexts()).toEqual([
+    expect.stringMatching(
+      /^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. A shorter range has less to add up\. Try again$/,
+    ),
+  ]);
 });
 
 test('rows do not wait for the sums of their filter', async () => {
@@ -168,7 +196,13 @@ test('rows are shown where their sums fail', async () => {
 });
 
 test("an upper bound is marked as one, and the provider's own figure and its searches are listed", async () => {
-  const more: object = { usageEstimated: true, costIsUpperBound: true, providerCost: '0.00003', usageDetails: { webSearches: 2 }, prices: { prompt: '0.000003', completion: '0.000015', web_search: '0.01' } };
+  const more: object = {
+    usageEstimated: true,
+    costIsUpperBound: true,
+    providerCost: '0.00003',
+    usageDetails: { webSearches: 2 },
+    prices: { prompt: '0.000003', completion: '0.000015', web_search: '0.01' },
+  };
   const { id } = log.add({ ...more });
   await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
   const panel = page.getByRole('complementary', { name: 'Request' });
@@ -180,21 +214,60 @@ test("an upper bound is marked as one, and the provider's own figure and its sea
 });
 
 test('input that the cache keeps for an hour has its own price, and the lines add up to the total', async () => {
-  const usage = { promptTokens: 1000, completionTokens: 100, reasoningTokens: 0, cachedTokens: 0, cacheWriteTokens: 900, totalTokens: 1100 };
-  const more: object = { usage, cost: '0.00705', usageDetails: { cacheWrite1h: 800 }, prices: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003', input_cache_write: '0.0000045', input_cache_write_1h: '0.000006' } };
+  const usage = {
+    promptTokens: 1000,
+    completionTokens: 100,
+    reasoningTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 900,
+    totalTokens: 1100,
+  };
+  const more: object = {
+    usage,
+    cost: '0.00705',
+    usageDetails: { cacheWrite1h: 800 },
+    prices: {
+      prompt: '0.000003',
+      completion: '0.000015',
+      input_cache_read: '0.0000003',
+      input_cache_write: '0.0000045',
+      input_cache_write_1h: '0.000006',
+    },
+  };
   const { id } = log.add({ ...more });
   await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
   const panel = page.getByRole('complementary', { name: 'Request' });
   await panel.locator('.cost-table').waitFor();
-  expect(await panel.locator('.cost-table tbody tr').allTextContents()).toEqual(['Input100$3.00$0.0003', 'Input into cache100$4.50$0.00045', 'Input into cache for an hour800$6.00$0.0048', 'Answer100$15.00$0.0015']);
+  expect(await panel.locator('.cost-table tbody tr').allTextContents()).toEqual([
+    'Input100$3.00$0.0003',
+    'Input into cache100$4.50$0.00045',
+    'Input into cache for an hour800$6.00$0.0048',
+    'Answer100$15.00$0.0015',
+  ]);
   expect(await panel.getByRole('row', { name: /^Total/ }).textContent()).toBe('Total1,100$0.00705');
 });
 
 test('an estimate is marked as one, a pause is a gap, and the cost shows the prices of its time', async () => {
-  const attempt = { provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 590, timeToFirstTokenMs: 100, error: null, startedMs: 1410 };
+  const attempt = {
+    provider: 'up',
+    model: 'plain',
+    externalId: 'plain-1',
+    outcome: 'answered',
+    status: 200,
+    durationMs: 590,
+    timeToFirstTokenMs: 100,
+    error: null,
+    startedMs: 1410,
+  };
   const more: object = {
-    usageEstimated: true, userAgent: 'curl/8.7.1', prices: { prompt: '0.000003', completion: '0.000015' }, durationMs: 2000,
-    attempts: [{ ...attempt, outcome: 'upstream_rate_limited', status: 429, durationMs: 400, timeToFirstTokenMs: null, startedMs: 10 }, attempt],
+    usageEstimated: true,
+    userAgent: 'curl/8.7.1',
+    prices: { prompt: '0.000003', completion: '0.000015' },
+    durationMs: 2000,
+    attempts: [
+      { ...attempt, outcome: 'upstream_rate_limited', status: 429, durationMs: 400, timeToFirstTokenMs: null, startedMs: 10 },
+      attempt,
+    ],
   };
   const { id } = log.add({ ...more });
   await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
@@ -202,7 +275,9 @@ test('an estimate is marked as one, a pause is a gap, and the cost shows the pri
   await panel.getByText('The counts are an estimate').waitFor();
   expect(await panel.getByRole('row', { name: /^Input/ }).textContent()).toBe('Inputestimated ≈10$3.00estimated ≈$0.00003');
   expect(await panel.locator('.figures').textContent()).toContain('Costestimated ≈$0.00002');
-  expect(await panel.locator('.waterfall li').allTextContents()).toEqual(expect.arrayContaining([expect.stringContaining('waited1.00 sbefore attempt 2')]));
+  expect(await panel.locator('.waterfall li').allTextContents()).toEqual(
+    expect.arrayContaining([expect.stringContaining('waited1.00 sbefore attempt 2')]),
+  );
   expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≈$0.00002');
   expect(await panel.getByRole('link', { name: 'Reasoning' }).textContent()).toBe('Reasoning estimated ≈2');
   await panel.getByRole('link', { name: 'Details' }).click();
@@ -213,13 +288,19 @@ test('a sum with an estimate is marked at every place', async () => {
   log.add({ usageEstimated: true, reasoningContent: 'because' });
   await visit(page, `${url}/dashboard?since=1h`);
   const metric = (name: string) => page.locator('.metric').filter({ hasText: name });
-  await metric('Cost').getByText(/≈\$.* a request/).waitFor();
+  await metric('Cost')
+    .getByText(/≈\$.* a request/)
+    .waitFor();
   expect(await metric('Tokens').locator('.metric-note').textContent()).toMatch(/^estimated ≈\d+ for reasoning$/);
   for (const title of ['Cost by model', 'Tokens']) {
     const chart = page.locator('figure').filter({ has: page.getByRole('img', { name: `${title} over time` }) });
     expect(await chart.getByRole('img').getAttribute('aria-label')).toMatch(/, some of it estimated\.$/);
     await chart.locator('summary').click();
-    await chart.locator('td').getByText(/^estimated ≈/).first().waitFor();
+    await chart
+      .locator('td')
+      .getByText(/^estimated ≈/)
+      .first()
+      .waitFor();
   }
   await visit(page, `${url}/dashboard/keys`);
   await page.getByText(/requests in the last 30 days, estimated ≈\$/).waitFor();
@@ -233,11 +314,14 @@ test('reasoning that was not stored is not described as withheld by the provider
 
 describe('the live tail', () => {
   const setHidden = async (shown: Page, isHidden: boolean): Promise<void> => {
-    await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
+    await shown.evaluate(
+      `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+    );
   };
   const stream = (sent: { url(): string }): boolean => sent.url().includes('/api/logs/stream');
   /** Resolves when the page has got an answer, and so all earlier answers. */
-  const answered = async (shown: Page): Promise<void> => void (await shown.evaluate('fetch(location.href).then((answer) => answer.text())'));
+  const answered = async (shown: Page): Promise<void> =>
+    void (await shown.evaluate('fetch(location.href).then((answer) => answer.text())'));
 
   test('opens again when a proxy between has recovered', async () => {
     const shown = await newPage();
@@ -300,7 +384,7 @@ describe('the live tail', () => {
   test('reports no error on Connect for a call that may come from another client', async () => {
     const shown = await newPage();
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
-    await shown.getByText("its call for plain is shown here").waitFor();
+    await shown.getByText('its call for plain is shown here').waitFor();
     await answered(shown);
     log.announce(aRecord({ model: 'of-another' }));
     log.announce(aRecord({ model: 'plain', outcome: 'failed', status: 502, userAgent: 'aider/0.86' }));
@@ -382,10 +466,12 @@ describe('an empty log', () => {
     const answer = shown.waitForResponse(new RegExp(`views/${view}`));
     held.release();
     await answer;
-    await expect.poll(async () => {
-      await shown.clock.runFor(3000);
-      return held.asked;
-    }).toBeGreaterThan(1);
+    await expect
+      .poll(async () => {
+        await shown.clock.runFor(3000);
+        return held.asked;
+      })
+      .toBeGreaterThan(1);
     await shown.close();
   });
 
@@ -403,10 +489,12 @@ test('an endpoint whose plugin is not listed is called only once, because each c
   await shown.goto(`${url}/dashboard`);
   const times = (path: string): number => asked.filter((one) => one === path).length;
   await expect.poll(() => times('/api/alerts')).toBe(1);
-  await expect.poll(async () => {
-    await shown.clock.runFor(10_000);
-    return times('/api/views/overview');
-  }).toBeGreaterThan(3);
+  await expect
+    .poll(async () => {
+      await shown.clock.runFor(10_000);
+      return times('/api/views/overview');
+    })
+    .toBeGreaterThan(3);
   expect(times('/api/alerts')).toBe(1);
   await shown.close();
 });

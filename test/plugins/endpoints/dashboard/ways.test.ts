@@ -18,7 +18,8 @@ afterAll(async () => {
   await scene.close();
 });
 
-const hrefOf = async (page: Page, name: string): Promise<string | null> => await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
+const hrefOf = async (page: Page, name: string): Promise<string | null> =>
+  await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
 
 /** Changes the answer of a view. */
 const answering = async (page: Page, view: string, change: (answer: any) => object): Promise<void> => {
@@ -29,16 +30,23 @@ const answering = async (page: Page, view: string, change: (answer: any) => obje
 };
 
 describe('the time of a page', () => {
-  test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])('%s is kept on the way to the log and to the breakdown, also by keys', async (time) => {
-    const page = await scene.open(`/dashboard?${time}`);
-    await page.locator('.metrics').waitFor();
-    expect(await hrefOf(page, 'View logs')).toBe(`/dashboard/logs?${time}`);
-    for (const [key, path] of [['l', '/dashboard/logs'], ['b', '/dashboard/breakdown'], ['o', '/dashboard']] as const) {
-      await goTo(page, key, path);
-      expect(await page.evaluate('location.search')).toBe(`?${time}`);
-    }
-    await scene.leave(page);
-  });
+  test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])(
+    '%s is kept on the way to the log and to the breakdown, also by keys',
+    async (time) => {
+      const page = await scene.open(`/dashboard?${time}`);
+      await page.locator('.metrics').waitFor();
+      expect(await hrefOf(page, 'View logs')).toBe(`/dashboard/logs?${time}`);
+      for (const [key, path] of [
+        ['l', '/dashboard/logs'],
+        ['b', '/dashboard/breakdown'],
+        ['o', '/dashboard'],
+      ] as const) {
+        await goTo(page, key, path);
+        expect(await page.evaluate('location.search')).toBe(`?${time}`);
+      }
+      await scene.leave(page);
+    },
+  );
 
   test('in the links of a request includes the request', async () => {
     const page = await scene.page();
@@ -69,7 +77,9 @@ describe('a request that was opened as a page', () => {
     expect(await page.evaluate('scrollY')).toBe(0);
     await page.getByRole('link', { name: 'Details' }).click();
     await page.waitForURL(/tab=facts/);
-    expect(await page.locator('.head').getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&model=mock&outcome=answered');
+    expect(await page.locator('.head').getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe(
+      '/dashboard/logs?since=7d&model=mock&outcome=answered',
+    );
     for (let step = 0; step < 3; step++) await page.goBack();
     await page.waitForURL((url) => !url.searchParams.has('log') && url.pathname === '/dashboard/logs');
     await expect.poll(() => page.evaluate('scrollY')).toBe(place);
@@ -116,8 +126,17 @@ test('a list that comes late after going back is at its earlier place too', asyn
 
 test('a breakdown gets the largest rows of its measure', async () => {
   const page = await scene.page();
-  for (const [metric, rank] of [['cost', 'cost'], ['cost-per-request', 'cost'], ['tokens-out', 'tokens'], ['errors', 'errors'], ['latency-p95', 'requests']]) {
-    const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), scene.visit(page, `/dashboard/breakdown?metric=${metric}`)]);
+  for (const [metric, rank] of [
+    ['cost', 'cost'],
+    ['cost-per-request', 'cost'],
+    ['tokens-out', 'tokens'],
+    ['errors', 'errors'],
+    ['latency-p95', 'requests'],
+  ]) {
+    const [asked] = await Promise.all([
+      page.waitForRequest(/views\/breakdown/),
+      scene.visit(page, `/dashboard/breakdown?metric=${metric}`),
+    ]);
     expect(new URL(asked.url()).searchParams.get('rank')).toBe(rank);
   }
   await scene.leave(page);
@@ -126,7 +145,10 @@ test('a breakdown gets the largest rows of its measure', async () => {
 describe('with more values than are listed', () => {
   test('Spend says that it lists those that spend most', async () => {
     const page = await scene.page();
-    await answering(page, 'spend', (answer) => ({ ...answer, rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
+    await answering(page, 'spend', (answer) => ({
+      ...answer,
+      rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })),
+    }));
     await scene.visit(page, '/dashboard/spend?by=meta.team');
     await page.getByText('The 200 that spend most.').waitFor();
     await scene.leave(page);
@@ -134,7 +156,10 @@ describe('with more values than are listed', () => {
 
   test('the foot of a breakdown does not say that it lists all', async () => {
     const page = await scene.page();
-    await answering(page, 'breakdown', (answer) => ({ ...answer, rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
+    await answering(page, 'breakdown', (answer) => ({
+      ...answer,
+      rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })),
+    }));
     await scene.visit(page, '/dashboard/breakdown?by=meta.team&metric=requests');
     await page.locator('table.breakdown tfoot th').getByText('20 of 1,000 or more', { exact: true }).waitFor();
     await scene.leave(page);
@@ -161,7 +186,11 @@ test('a drag over the days of Spend, which has no range, does nothing', async ()
 
 test('the text of a chart is about its range only', async () => {
   const page = await scene.page();
-  await answering(page, 'overview', (answer) => ({ ...answer, begin: null, points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points] }));
+  await answering(page, 'overview', (answer) => ({
+    ...answer,
+    begin: null,
+    points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points],
+  }));
   await scene.visit(page, '/dashboard?since=15m');
   await page.getByRole('img', { name: `Requests over time. ${many} requests, 0 of them errors.` }).waitFor();
   await scene.leave(page);
@@ -224,7 +253,13 @@ describe('counts beside the log', () => {
     await scene.leave(page);
     return words;
   };
-  const counted = (status: number, requests: number) => (answer: any): object => ({ ...answer, facets: { ...answer.facets, status: [{ value: '200', count: status }] }, total: { ...answer.total, requests } });
+  const counted =
+    (status: number, requests: number) =>
+    (answer: any): object => ({
+      ...answer,
+      facets: { ...answer.facets, status: [{ value: '200', count: status }] },
+      total: { ...answer.total, requests },
+    });
 
   test('say if they count only the newest requests', async () => {
     expect(await shown(counted(10_000, 12_345))).toEqual(['Counts of the newest 10,000']);
@@ -282,10 +317,18 @@ describe('an empty text, which no filter finds, has a name and no link', () => {
 });
 
 describe('without matches', () => {
-  test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" the page offers a wider time', async (time, offered) => {
+  test.each([
+    ['', 'Widen to 7 days'],
+    ['&since=7d', 'Widen to 30 days'],
+    ['&since=30d', null],
+    ['&from=2020-01-01&to=2020-01-02', null],
+  ])('at "%s" the page offers a wider time', async (time, offered) => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
     await page.getByText('No request matches').waitFor();
-    expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([...(offered === null ? [] : [offered]), 'clear the filters']);
+    expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([
+      ...(offered === null ? [] : [offered]),
+      'clear the filters',
+    ]);
     await scene.leave(page);
   });
 

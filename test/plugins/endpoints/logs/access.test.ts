@@ -21,7 +21,12 @@ describe('without keys', () => {
     ['lets this machine in by its address', open, { host: '127.0.0.1:4000' }, 200],
     ['lets this machine in by its newer address', { host: '::1' }, { host: '[::1]:4000' }, 200],
     ['refuses another name that leads here', open, { host: 'evil.example:4000' }, 403],
-    ['refuses a name that is allowed for requests to models', { allowed_hosts: ['host.docker.internal'] }, { host: 'host.docker.internal:4000' }, 403],
+    [
+      'refuses a name that is allowed for requests to models',
+      { allowed_hosts: ['host.docker.internal'] },
+      { host: 'host.docker.internal:4000' },
+      403,
+    ],
     ['refuses what a proxy forwards', open, { 'x-forwarded-for': '10.0.0.1' }, 403],
     ['refuses what a proxy forwards under another header', open, { 'x-forwarded-proto': 'https' }, 403],
     ['refuses the standard header', open, { forwarded: 'for=10.0.0.1' }, 403],
@@ -48,8 +53,18 @@ describe('with keys', () => {
     ['refuses a session that is over', keyed, { cookie: session(noon - 1) }, 401],
     ['refuses a session of another key', keyed, { cookie: session(noon + 1, 'the-former-key') }, 401],
     ['refuses the key itself as a session', keyed, { cookie: `gateway_admin=${key}` }, 401],
-    ['refuses a session with a later end than was signed', keyed, { cookie: session(noon - 1).replace(String(noon - 1), String(noon + 1)) }, 401],
-    ['refuses a session with another number than was signed', keyed, { cookie: session(noon + 1).replace(/\.[0-9a-f]{32}\./, `.${'0'.repeat(32)}.`) }, 401],
+    [
+      'refuses a session with a later end than was signed',
+      keyed,
+      { cookie: session(noon - 1).replace(String(noon - 1), String(noon + 1)) },
+      401,
+    ],
+    [
+      'refuses a session with another number than was signed',
+      keyed,
+      { cookie: session(noon + 1).replace(/\.[0-9a-f]{32}\./, `.${'0'.repeat(32)}.`) },
+      401,
+    ],
   ])('%s', async (_, server, headers, status) => expect(await statusOf(server, headers)).toBe(status));
 });
 
@@ -65,19 +80,36 @@ describe('with keys, and open on this machine', () => {
 });
 
 describe('every page of the API', () => {
-  it.each(['/api/logs', '/api/logs/x', '/api/logs/export', '/api/logs/stream', '/api/stats', '/api/series', '/api/facets', '/api/metadata-keys', '/api/status'])('needs access: %s', async (path) => {
+  it.each([
+    '/api/logs',
+    '/api/logs/x',
+    '/api/logs/export',
+    '/api/logs/stream',
+    '/api/stats',
+    '/api/series',
+    '/api/facets',
+    '/api/metadata-keys',
+    '/api/status',
+  ])('needs access: %s', async (path) => {
     expect(await statusOf(keyed, {}, { path })).toBe(401);
   });
 
   it('refuses with the common form of errors, without the key', async () => {
     const scene = await logScene(keyed);
     const response = await scene.get('/api/logs', { authorization: 'Bearer wrong' });
-    expect([response.headers.get('www-authenticate'), await response.json()]).toEqual(['Bearer', { error: { message: 'The admin key is not valid.', type: 'invalid_request_error', param: null, code: 'invalid_api_key' } }]);
+    expect([response.headers.get('www-authenticate'), await response.json()]).toEqual([
+      'Bearer',
+      { error: { message: 'The admin key is not valid.', type: 'invalid_request_error', param: null, code: 'invalid_api_key' } },
+    ]);
     await scene.close();
   });
 });
 
-async function statusOf(server: object, headers: Record<string, string>, { path = '/api/logs', keys }: { path?: string; keys?: [] } = {}): Promise<number> {
+async function statusOf(
+  server: object,
+  headers: Record<string, string>,
+  { path = '/api/logs', keys }: { path?: string; keys?: [] } = {},
+): Promise<number> {
   const scene = await logScene(server, keys);
   const { status } = await scene.get(path, headers);
   await scene.close();

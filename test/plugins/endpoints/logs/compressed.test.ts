@@ -22,13 +22,21 @@ interface Bytes {
 }
 
 /** Node's HTTP client does not decompress by itself. */
-const fetchBytes = (path: string, accepted?: string): Promise<Bytes> => new Promise((resolve, reject) => {
-  const asking = request(`${scene.url}${path}`, { headers: accepted === undefined ? {} : { 'accept-encoding': accepted } }, (response) => {
-    const parts: Buffer[] = [];
-    response.on('data', (part: Buffer) => parts.push(part)).on('end', () => resolve({ headers: response.headers, bytes: Buffer.concat(parts) })).on('error', reject);
+const fetchBytes = (path: string, accepted?: string): Promise<Bytes> =>
+  new Promise((resolve, reject) => {
+    const asking = request(
+      `${scene.url}${path}`,
+      { headers: accepted === undefined ? {} : { 'accept-encoding': accepted } },
+      (response) => {
+        const parts: Buffer[] = [];
+        response
+          .on('data', (part: Buffer) => parts.push(part))
+          .on('end', () => resolve({ headers: response.headers, bytes: Buffer.concat(parts) }))
+          .on('error', reject);
+      },
+    );
+    asking.on('error', reject).end();
   });
-  asking.on('error', reject).end();
-});
 
 describe('an answer of the log', () => {
   it.each([
@@ -36,9 +44,21 @@ describe('an answer of the log', () => {
     ['gzip, deflate', 'gzip', gunzipSync],
     ['gzip, br;q=0', 'gzip', gunzipSync],
   ])('for a client that accepts %s is in %s', async (accepted, coding, decode) => {
-    for (const path of ['/api/logs?limit=40', '/api/logs/export?format=csv', '/api/logs/export?format=jsonl', '/api/stats?by=meta.team', '/api/series?by=meta.team']) {
+    for (const path of [
+      '/api/logs?limit=40',
+      '/api/logs/export?format=csv',
+      '/api/logs/export?format=jsonl',
+      '/api/stats?by=meta.team',
+      '/api/series?by=meta.team',
+    ]) {
       const [plain, coded] = [await fetchBytes(path), await fetchBytes(path, accepted)];
-      expect([path, coded.headers['content-encoding'], coded.headers['vary'], plain.headers['content-encoding'], plain.headers['vary']]).toEqual([path, coding, 'accept-encoding', undefined, 'accept-encoding']);
+      expect([
+        path,
+        coded.headers['content-encoding'],
+        coded.headers['vary'],
+        plain.headers['content-encoding'],
+        plain.headers['vary'],
+      ]).toEqual([path, coding, 'accept-encoding', undefined, 'accept-encoding']);
       expect(decode(coded.bytes).equals(plain.bytes)).toBe(true);
       expect(coded.bytes.length).toBeLessThan(plain.bytes.length / 3);
     }
@@ -81,12 +101,20 @@ it('a compressed answer of a plugin is not changed, and its `vary` header is kep
     summary: 'answers in gzip',
     schema: {},
     apply({ routes }) {
-      routes.add({ method: 'GET', path: '/api/packed', auth: 'none', handle: () => ({ headers: { 'content-encoding': 'gzip', vary: 'accept-encoding' }, body: gzipSync(text) }) });
+      routes.add({
+        method: 'GET',
+        path: '/api/packed',
+        auth: 'none',
+        handle: () => ({ headers: { 'content-encoding': 'gzip', vary: 'accept-encoding' }, body: gzipSync(text) }),
+      });
       routes.add({ method: 'GET', path: '/api/plain', auth: 'none', handle: () => ({ headers: { vary: 'accept-language' }, body: text }) });
     },
   };
   const own = await testGateway({ config: { providers: {}, models: [] }, plugins: [plugin] });
-  for (const [path, coding, vary] of [['/api/packed', 'gzip', 'accept-encoding'], ['/api/plain', 'br', 'accept-language, accept-encoding']] as const) {
+  for (const [path, coding, vary] of [
+    ['/api/packed', 'gzip', 'accept-encoding'],
+    ['/api/plain', 'br', 'accept-language, accept-encoding'],
+  ] as const) {
     const response = await fetch(own.url + path, { headers: { 'accept-encoding': 'br, gzip' } });
     expect([await response.text(), response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([text, coding, vary]);
   }
@@ -117,7 +145,10 @@ describe('a stream of pieces', () => {
 
   it('that is cancelled cancels its source', async () => {
     let isOver = false;
-    const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(Buffer.from('x')), cancel: () => void (isOver = true) });
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(Buffer.from('x')),
+      cancel: () => void (isOver = true),
+    });
     const reader = ((await compressed({ body }, 'br')).body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
     await reader.cancel();

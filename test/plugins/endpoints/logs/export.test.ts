@@ -7,7 +7,9 @@ import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
-beforeEach(async () => { scene = await logScene(); });
+beforeEach(async () => {
+  scene = await logScene();
+});
 afterEach(async () => await scene.close());
 
 const exported = async (query: string): Promise<string> => await (await scene.get(`/api/logs/export?${query}`)).text();
@@ -15,16 +17,26 @@ const exported = async (query: string): Promise<string> => await (await scene.ge
 describe('an export', () => {
   it('is a file with a name', async () => {
     const { headers } = await scene.get('/api/logs/export?format=csv');
-    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual(['text/csv; charset=utf-8; header=present', 'attachment; filename="requests-2026-03-01T12-00-00.csv"']);
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
+      'text/csv; charset=utf-8; header=present',
+      'attachment; filename="requests-2026-03-01T12-00-00.csv"',
+    ]);
   });
 
   it('has whole records as JSON Lines', async () => {
     const record = scene.log.add({ createdAt: at(1), request: { model: 'plain' }, reasoningContent: 'because' });
-    expect((await exported('format=jsonl')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual([record]);
+    expect(
+      (await exported('format=jsonl'))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([record]);
   });
 
   it('has in CSV the caller, and marks of estimates', () => {
-    const [names = [], cells = []] = [csvHead([]), csvLine(aRecord({ userAgent: '=curl', usageEstimated: true }), [])].map((line) => line.trimEnd().split(','));
+    const [names = [], cells = []] = [csvHead([]), csvLine(aRecord({ userAgent: '=curl', usageEstimated: true }), [])].map((line) =>
+      line.trimEnd().split(','),
+    );
     const cell = (name: string): string | undefined => cells[names.indexOf(name)];
     expect([cell('userAgent'), cell('usageEstimated'), cell('cost')]).toEqual(["'=curl", 'true', '0.00002']);
   });
@@ -39,10 +51,14 @@ describe('an export', () => {
 
   it('has the fields of plugins as JSON', () => {
     const [head, row] = [csvHead([]), csvLine(aRecord({ fields: { verdict: 'bad', score: 3 } }), [])];
-    expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([26, 'abc,"{""verdict"":""bad"",""score"":3}",\r\n']);
+    expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([
+      26,
+      'abc,"{""verdict"":""bad"",""score"":3}",\r\n',
+    ]);
   });
 
-  it('has metadata without a column in the last column', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));
+  it('has metadata without a column in the last column', () =>
+    expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));
 
   it('accepts the filters of the list', async () => {
     scene.log.add({ createdAt: at(1) });
@@ -57,7 +73,10 @@ describe('an export', () => {
 
   it('has every record once, over many pages', async () => {
     for (let second = 0; second < 130; second++) scene.log.add({ createdAt: at(second / 60) });
-    const ids = (await exported('format=jsonl')).trimEnd().split('\n').map((line) => JSON.parse(line).id);
+    const ids = (await exported('format=jsonl'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id);
     expect([ids.length, new Set(ids).size, scene.log.pages.length]).toEqual([130, 130, 3]);
   });
 
@@ -83,7 +102,8 @@ describe('an export', () => {
     await expect(response.text()).rejects.toThrow('other side closed');
   });
 
-  it('refuses an unknown format', async () => expect(await scene.read('/api/logs/export?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format' } } }));
+  it('refuses an unknown format', async () =>
+    expect(await scene.read('/api/logs/export?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format' } } }));
 });
 
 describe('a cell', () => {
@@ -103,15 +123,34 @@ describe('a cell', () => {
     ['two\r\n+1;-1', `"two\r\n'+1;'-1"`],
   ])('that a spreadsheet would run is text: %j', (text, cell) => expect(csvCell(text)).toBe(cell));
 
-  it.each<[string | number | boolean | null, string]>([['plain', 'plain'], ['a,b', '"a,b"'], ['say "hi"', '"say ""hi"""'], ['two\nlines', '"two\nlines"'], [' blank', '" blank"'], [-5, '-5'], [null, ''], [true, 'true'], ['a;b; c=d', 'a;b; c=d'], ['a=b-c+d@e', 'a=b-c+d@e'], ['', '']])('keeps %j', (value, cell) =>
-    expect(csvCell(value)).toBe(cell));
+  it.each<[string | number | boolean | null, string]>([
+    ['plain', 'plain'],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    [' blank', '" blank"'],
+    [-5, '-5'],
+    [null, ''],
+    [true, 'true'],
+    ['a;b; c=d', 'a;b; c=d'],
+    ['a=b-c+d@e', 'a=b-c+d@e'],
+    ['', ''],
+  ])('keeps %j', (value, cell) => expect(csvCell(value)).toBe(cell));
 
   it('never begins like a formula, for any content', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('=', '+', '-', '@', '\t', '\r').chain((first) => fc.string().map((rest) => first + rest))), (text) => {
-      const cell = csvCell(text);
-      const shown = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
-      expect(shown).not.toMatch(/^[\t\r]|(?:^|[;\r\n])["\s]*[=+\-@]/);
-      expect(shown.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
-    }));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.constantFrom('=', '+', '-', '@', '\t', '\r').chain((first) => fc.string().map((rest) => first + rest)),
+        ),
+        (text) => {
+          const cell = csvCell(text);
+          const shown = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+          expect(shown).not.toMatch(/^[\t\r]|(?:^|[;\r\n])["\s]*[=+\-@]/);
+          expect(shown.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
+        },
+      ),
+    );
   });
 });

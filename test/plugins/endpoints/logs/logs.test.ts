@@ -10,7 +10,9 @@ import type { Scene } from './scene.ts';
 pluginContract({ use: 'endpoints/logs' });
 
 let scene: Scene;
-beforeEach(async () => { scene = await logScene(); });
+beforeEach(async () => {
+  scene = await logScene();
+});
 afterEach(async () => await scene.close());
 
 const ids = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
@@ -51,20 +53,32 @@ describe('the list', () => {
     ['/api/series?bucket=1h&bucket=1m', 'bucket'],
     ['/api/logs/export?format=csv&format=jsonl', 'format'],
   ])('refuses %s, because only one of its values would count', async (path, param) => {
-    expect(await scene.read(path)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param, message: `"${param}" can be given once.` } } });
+    expect(await scene.read(path)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param, message: `"${param}" can be given once.` } },
+    });
   });
 
   it.each(['limit=0', 'limit=1001', 'limit=many', 'limit='])('refuses %s', async (query) => {
-    expect(await scene.read(`/api/logs?${query}`)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'limit', message: expect.stringContaining('1 to 1000') } } });
+    expect(await scene.read(`/api/logs?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param: 'limit', message: expect.stringContaining('1 to 1000') } },
+    });
   });
 
   it('names the wrong filter, and suggests a correction', async () => {
-    expect(await scene.read('/api/logs?modle=x')).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'modle', message: expect.stringContaining('Did you mean "model"?') } } });
+    expect(await scene.read('/api/logs?modle=x')).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param: 'modle', message: expect.stringContaining('Did you mean "model"?') } },
+    });
   });
 
   it('passes on the message of a store that cannot apply a filter', async () => {
     scene.log.fail(new GatewayError('invalid_value', 'That is too much.'));
-    expect(await scene.read('/api/logs')).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', message: 'That is too much.' } } });
+    expect(await scene.read('/api/logs')).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', message: 'That is too much.' } },
+    });
   });
 
   it('says when the store is away', async () => {
@@ -80,7 +94,10 @@ describe('the list', () => {
 describe('one record', () => {
   it('has its bodies', async () => {
     const { id } = scene.log.add({ request: { model: 'plain' }, reasoningContent: 'because' });
-    expect(await scene.read(`/api/logs/${id}`)).toMatchObject({ status: 200, body: { id, request: { model: 'plain' }, reasoningContent: 'because' } });
+    expect(await scene.read(`/api/logs/${id}`)).toMatchObject({
+      status: 200,
+      body: { id, request: { model: 'plain' }, reasoningContent: 'because' },
+    });
   });
 
   it('is 404 where it does not exist', async () => {
@@ -100,7 +117,10 @@ describe('stats', () => {
   });
 
   it('are grouped by any metadata key, with a row for requests without it', async () => {
-    expect((await scene.read('/api/stats?by=meta.team')).body.data).toMatchObject([{ value: 'a', requests: 2, latencyP95Ms: 300 }, { value: null, requests: 1 }]);
+    expect((await scene.read('/api/stats?by=meta.team')).body.data).toMatchObject([
+      { value: 'a', requests: 2, latencyP95Ms: 300 },
+      { value: null, requests: 1 },
+    ]);
   });
 
   it('accept the same filters', async () => {
@@ -111,18 +131,27 @@ describe('stats', () => {
     scene.log.add({ createdAt: at(4), metadata: { team: '=HYPERLINK("x")' }, usageEstimated: true });
     const { data } = (await scene.read('/api/stats?by=meta.team')).body;
     const response = await scene.get('/api/stats?by=meta.team&format=csv');
-    expect([response.headers.get('content-type'), response.headers.get('content-disposition')]).toEqual(['text/csv; charset=utf-8; header=present', 'attachment; filename="stats-2026-03-01T12-00-00.csv"']);
+    expect([response.headers.get('content-type'), response.headers.get('content-disposition')]).toEqual([
+      'text/csv; charset=utf-8; header=present',
+      'attachment; filename="stats-2026-03-01T12-00-00.csv"',
+    ]);
     const [head, ...rows] = (await response.text()).trimEnd().split('\r\n');
     expect(head).toBe(Object.keys(data[0]).join());
     expect(rows.map((row) => row.split(',').slice(0, 3).join()).sort()).toEqual([`"'=HYPERLINK(""x"")",1,0`, ',1,1', 'a,2,0']);
   });
 
   it('refuse an unknown format', async () => {
-    expect(await scene.read('/api/stats?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format', message: '"format" is json or csv.' } } });
+    expect(await scene.read('/api/stats?format=xlsx')).toMatchObject({
+      status: 400,
+      body: { error: { param: 'format', message: '"format" is json or csv.' } },
+    });
   });
 
   it('refuse an unknown dimension', async () => {
-    expect(await scene.read('/api/stats?by=modle')).toMatchObject({ status: 400, body: { error: { param: 'by', message: expect.stringContaining('Did you mean "model"?') } } });
+    expect(await scene.read('/api/stats?by=modle')).toMatchObject({
+      status: 400,
+      body: { error: { param: 'by', message: expect.stringContaining('Did you mean "model"?') } },
+    });
   });
 });
 
@@ -130,13 +159,21 @@ describe('a series', () => {
   it('covers the last day by default', async () => {
     scene.log.add({ createdAt: at(60) });
     const { body } = await scene.read('/api/series');
-    expect(body).toMatchObject({ from: '2026-02-28T12:00:00.000Z', to: '2026-03-01T12:00:00.000Z', bucketMs: 900_000, data: [{ at: '2026-03-01T11:00:00.000Z', requests: 1 }] });
+    expect(body).toMatchObject({
+      from: '2026-02-28T12:00:00.000Z',
+      to: '2026-03-01T12:00:00.000Z',
+      bucketMs: 900_000,
+      data: [{ at: '2026-03-01T11:00:00.000Z', requests: 1 }],
+    });
   });
 
   it('has buckets of the requested size', async () => {
     scene.log.add({ createdAt: at(10) });
     scene.log.add({ createdAt: at(20) });
-    expect((await scene.read('/api/series?since=1h&bucket=1m&by=model')).body.data).toMatchObject([{ at: at(20), value: 'plain' }, { at: at(10), value: 'plain' }]);
+    expect((await scene.read('/api/series?since=1h&bucket=1m&by=model')).body.data).toMatchObject([
+      { at: at(20), value: 'plain' },
+      { at: at(10), value: 'plain' },
+    ]);
   });
 
   it('is a file for a spreadsheet, with the time of each point', async () => {
@@ -146,7 +183,9 @@ describe('a series', () => {
     expect(await response.text()).toMatch(/^at,value,requests,.*\r\n2026-03-01T11:50:00\.000Z,,1,.*\r\n$/);
   });
 
-  it.each(['bucket=1s', 'bucket=soon', 'since=30d&bucket=1m'])('refuses %s', async (query) => expect(await scene.read(`/api/series?${query}`)).toMatchObject({ status: 400, body: { error: { param: 'bucket' } } }));
+  it.each(['bucket=1s', 'bucket=soon', 'since=30d&bucket=1m'])('refuses %s', async (query) =>
+    expect(await scene.read(`/api/series?${query}`)).toMatchObject({ status: 400, body: { error: { param: 'bucket' } } }),
+  );
 });
 
 test('the metadata keys are listed, most used first', async () => {
@@ -162,7 +201,12 @@ test('the facets list the values that a filter can have', async () => {
 
 describe('the status', () => {
   it('shows the version and the state of the log', async () => {
-    expect((await scene.read('/api/status')).body).toMatchObject({ version: expect.any(String), health: { status: 'ok' }, log: { connected: true, retentionDays: 30 }, config: { models: 3, providers: [{ id: 'up', isOn: true }] } });
+    expect((await scene.read('/api/status')).body).toMatchObject({
+      version: expect.any(String),
+      health: { status: 'ok' },
+      log: { connected: true, retentionDays: 30 },
+      config: { models: 3, providers: [{ id: 'up', isOn: true }] },
+    });
   });
 
   it('says that a change of the config is not used, but not why', async () => {
@@ -174,7 +218,10 @@ describe('the status', () => {
     tellReload({ at: 6, problems: null });
     const used = await reload();
     tellReload(null);
-    expect([refused, used]).toEqual([{ at: 5, isUsed: false }, { at: 6, isUsed: true }]);
+    expect([refused, used]).toEqual([
+      { at: 5, isUsed: false },
+      { at: 6, isUsed: true },
+    ]);
   });
 
   it('shows no secret', async () => {
@@ -184,7 +231,9 @@ describe('the status', () => {
 });
 
 test('without a plugin that keeps a log, the API says so', async () => {
-  const { get, close } = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { plugins: ['endpoints/logs', 'dialects/openai-chat'] }) });
+  const { get, close } = await testGateway({
+    config: oneUpstream('http://127.0.0.1:9/v1', { plugins: ['endpoints/logs', 'dialects/openai-chat'] }),
+  });
   const response = await get('/api/logs');
   expect([response.status, ((await response.json()) as any).error.message]).toEqual([404, expect.stringContaining('log/journal')]);
   expect(((await (await get('/api/status')).json()) as any).log).toBeNull();

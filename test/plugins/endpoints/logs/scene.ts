@@ -12,9 +12,17 @@ export interface Scene extends TestGateway {
 }
 
 /** @param server the `server` block of the config @param keys the keys of callers */
-export async function logScene(server: object = { admin_open: true }, keys: readonly object[] = [{ name: 'caller', key: 'a-caller-key' }], clock = () => noon): Promise<Scene> {
+export async function logScene(
+  server: object = { admin_open: true },
+  keys: readonly object[] = [{ name: 'caller', key: 'a-caller-key' }],
+  clock = () => noon,
+): Promise<Scene> {
   const log = memoryLog();
-  const config = oneUpstream('http://127.0.0.1:9/v1', { server, keys, plugins: ['endpoints/health', 'endpoints/logs', 'auth/keys', 'dialects/openai-chat'] });
+  const config = oneUpstream('http://127.0.0.1:9/v1', {
+    server,
+    keys,
+    plugins: ['endpoints/health', 'endpoints/logs', 'auth/keys', 'dialects/openai-chat'],
+  });
   const gateway = await testGateway({ config, plugins: [keeping(log)], clock });
   return {
     ...gateway,

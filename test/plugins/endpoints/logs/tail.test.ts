@@ -8,7 +8,9 @@ import { at, logScene, noon } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
-beforeEach(async () => { scene = await logScene({ admin_open: true, limits: { keep_alive_ms: 20 } }); });
+beforeEach(async () => {
+  scene = await logScene({ admin_open: true, limits: { keep_alive_ms: 20 } });
+});
 afterEach(async () => await scene.close());
 
 interface Event {
@@ -47,7 +49,10 @@ async function watch(query = '', headers: Record<string, string> = {}) {
 describe('the tail', () => {
   it('sends its first bytes at once', async () => {
     const { response, raw, leave } = await watch();
-    expect([response.headers.get('content-type'), raw()]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(/^: connected\n/)]);
+    expect([response.headers.get('content-type'), raw()]).toEqual([
+      'text/event-stream; charset=utf-8',
+      expect.stringMatching(/^: connected\n/),
+    ]);
     await leave();
   });
 
@@ -93,7 +98,8 @@ describe('the tail', () => {
     await tail.leave();
   });
 
-  it('cannot search bodies, and says so', async () => expect(await scene.read('/api/logs/stream?q=refund')).toMatchObject({ status: 400, body: { error: { param: 'q' } } }));
+  it('cannot search bodies, and says so', async () =>
+    expect(await scene.read('/api/logs/stream?q=refund')).toMatchObject({ status: 400, body: { error: { param: 'q' } } }));
 
   it('ends when the gateway stops', async () => {
     const tail = await watch();

@@ -16,15 +16,40 @@ const events = [
 describe('a count of tokens', () => {
   it('is that of a provider that counts, and costs nothing', async () => {
     const { ask, gateway } = await scene(answers({ input_tokens: 77, context_management: { original_input_tokens: 90 } }));
-    const { body, asked, sent, headers } = await ask({ model: 'claude', system: 'Be terse.', tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 9000, temperature: 1, metadata: { user_id: 'u' }, stop_sequences: ['x'], stream: true }, { 'anthropic-beta': 'b1' }, path);
+    const { body, asked, sent, headers } = await ask(
+      {
+        model: 'claude',
+        system: 'Be terse.',
+        tools: [{ name: 'f', input_schema: { type: 'object' } }],
+        thinking: { type: 'enabled', budget_tokens: 2048 },
+        max_tokens: 9000,
+        temperature: 1,
+        metadata: { user_id: 'u' },
+        stop_sequences: ['x'],
+        stream: true,
+      },
+      { 'anthropic-beta': 'b1' },
+      path,
+    );
     expect(body).toEqual({ input_tokens: 77, context_management: { original_input_tokens: 90 } });
     expect(headers.get('x-estimated')).toBeNull();
     expect([asked.url, asked.headers['anthropic-beta']]).toEqual(['/v1/messages/count_tokens', 'b1']);
-    expect(sent).toEqual({ model: 'claude-sonnet-4-5', system: [{ type: 'text', text: 'Be terse.' }], messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 } });
-    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
+    expect(sent).toEqual({
+      model: 'claude-sonnet-4-5',
+      system: [{ type: 'text', text: 'Be terse.' }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+      tools: [{ name: 'f', input_schema: { type: 'object' } }],
+      thinking: { type: 'enabled', budget_tokens: 2048 },
+    });
+    await expect
+      .poll(() => gateway.records.at(-1))
+      .toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
   });
 
-  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has an unknown price', 'unknown']])('uses no budget where the model %s, and a dry run says so', async (_, pricing) => {
+  it.each([
+    ['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }],
+    ['has an unknown price', 'unknown'],
+  ])('uses no budget where the model %s, and a dry run says so', async (_, pricing) => {
     const up = await provider(answers({ input_tokens: 77 }));
     const gateway = await gatewayOf({
       providers: { vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
@@ -33,7 +58,9 @@ describe('a count of tokens', () => {
     });
     const asked = { model: 'claude', messages: [{ role: 'user', content: 'Hi' }] };
     // first the count of the provider, then the estimate of the gateway
-    expect(await (await gateway.post(asked, { path, headers: { 'x-dry-run': 'true' } })).json()).toMatchObject({ candidates: [{ estimatedCost: '0' }, { estimatedCost: '0' }] });
+    expect(await (await gateway.post(asked, { path, headers: { 'x-dry-run': 'true' } })).json()).toMatchObject({
+      candidates: [{ estimatedCost: '0' }, { estimatedCost: '0' }],
+    });
     expect(await (await gateway.post(asked, { path })).json()).toEqual({ input_tokens: 77 });
     expect((await gateway.post({ ...asked, max_tokens: 5 }, { path: '/v1/messages' })).status).toBe(402);
   });
@@ -54,15 +81,21 @@ describe('a count of tokens', () => {
     expect(await count(text)).toBe(few);
     expect(await count(text, text)).toBeGreaterThan(few + 50);
     expect(await count(text, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } })).toBe(few + 1600);
-    expect(await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } })).toBeGreaterThan(few + 1000);
+    expect(
+      await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } }),
+    ).toBeGreaterThan(few + 1000);
     expect(up.asked).toHaveLength(1);
     // no provider was asked, so there is no attempt
     await expect.poll(() => gateway.records).toHaveLength(7);
-    for (const record of gateway.records.slice(2)) expect(record).toMatchObject({ model: 'open', provider: 'other', cost: '0', attempts: [] });
+    for (const record of gateway.records.slice(2)) {
+      expect(record).toMatchObject({ model: 'open', provider: 'other', cost: '0', attempts: [] });
+    }
   });
 
   it.each([404, 405, 503])('is estimated where the provider has the same format and answers %i', async (status) => {
-    const { ask, gateway, up } = await scene(answers({ type: 'error', error: { type: 'not_found_error', message: 'no such path' } }, { status }));
+    const { ask, gateway, up } = await scene(
+      answers({ type: 'error', error: { type: 'not_found_error', message: 'no such path' } }, { status }),
+    );
     const { body, headers } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi there. '.repeat(50) }] }, {}, path);
     expect(body['input_tokens']).toBeGreaterThan(50);
     expect(headers.get('x-estimated')).toBe('true');
@@ -70,13 +103,24 @@ describe('a count of tokens', () => {
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', attempts: [{ status }] });
   });
 
-  it.each([['a message', answers(message([{ type: 'text', text: 'Yes.' }]))], ['a stream of a message', streams(events)]])('is estimated where the provider answers each path with %s, which is no count', async (_, step) => {
+  it.each([
+    ['a message', answers(message([{ type: 'text', text: 'Yes.' }]))],
+    ['a stream of a message', streams(events)],
+  ])('is estimated where the provider answers each path with %s, which is no count', async (_, step) => {
     const { ask, gateway, up } = await scene(step);
     const { body, headers } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi there. '.repeat(50) }] }, {}, path);
     expect(body['input_tokens']).toBeGreaterThan(50);
     expect(headers.get('x-estimated')).toBe('true');
     expect(up.asked).toHaveLength(1);
-    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', usage: { promptTokens: 0, completionTokens: 0 }, attempts: [{ outcome: 'answered' }] });
+    await expect
+      .poll(() => gateway.records.at(-1))
+      .toMatchObject({
+        path,
+        status: 200,
+        cost: '0',
+        usage: { promptTokens: 0, completionTokens: 0 },
+        attempts: [{ outcome: 'answered' }],
+      });
   });
 
   it('is asked of the available targets, and estimated after the last call that the policy allows', async () => {
@@ -96,7 +140,13 @@ describe('a count of tokens', () => {
 
   it('fails with errors in the form of the API', async () => {
     const { ask } = await scene(answers({ type: 'error', error: { type: 'invalid_request_error', message: 'wrong' } }, { status: 400 }));
-    expect(await ask({ model: 'none' }, {}, path)).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
-    expect(await ask({ model: 'claude' }, {}, '/messages/count_tokens')).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('wrong') } } });
+    expect(await ask({ model: 'none' }, {}, path)).toMatchObject({
+      status: 404,
+      body: { type: 'error', error: { type: 'not_found_error' } },
+    });
+    expect(await ask({ model: 'claude' }, {}, '/messages/count_tokens')).toMatchObject({
+      status: 400,
+      body: { error: { type: 'invalid_request_error', message: expect.stringContaining('wrong') } },
+    });
   });
 });

@@ -1,4 +1,8 @@
-/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`), one that reasons (`thinker`) one whose details of a thought are of several types (`routed`), and one whose state comes after its text (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says. */
+/**
+ * One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`), one that reasons
+ * (`thinker`) one whose details of a thought are of several types (`routed`), and one whose state comes after its text
+ * (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says.
+ */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
@@ -11,19 +15,37 @@ export interface Scene {
   readonly up: ScriptedUpstream;
   readonly gateway: TestGateway;
   /** Sends a request. `sent` is the request that the provider got; undefined where it was not asked. */
-  ask(body: Fields, headers?: Record<string, string>, path?: string): Promise<{ status: number; headers: Headers; body: Fields; sent: Fields; asked: ScriptedUpstream['asked'][number] }>;
+  ask(
+    body: Fields,
+    headers?: Record<string, string>,
+    path?: string,
+  ): Promise<{ status: number; headers: Headers; body: Fields; sent: Fields; asked: ScriptedUpstream['asked'][number] }>;
   /** The events of a streamed answer. */
   stream(body: Fields, headers?: Record<string, string>): Promise<Fields[]>;
 }
 
-export const message = (content: Fields[], more: Fields = {}): Fields => ({ id: 'msg_up', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content, stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 3 }, ...more });
+export const message = (content: Fields[], more: Fields = {}): Fields => ({
+  id: 'msg_up',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-sonnet-4-5',
+  content,
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 5, output_tokens: 3 },
+  ...more,
+});
 
 const able = { streaming: true, tools: true, parallelToolCalls: true, vision: true };
 const reasons = { efforts: ['minimal', 'low', 'medium', 'high'], max_tokens: true, exposes: 'text' };
 
 export async function scene(...steps: Step[]): Promise<Scene> {
   const up = await provider(...(steps.length === 0 ? [answers(message([{ type: 'text', text: 'Yes.' }]))] : steps));
-  const model = (id: string, providerId: string, externalId: string, reasoning: object | false): Fields => ({ id, pricing: { prompt: '0.1', completion: '0.2', request: '0.3' }, providers: [{ providerId, externalId, ...able, reasoning }] });
+  const model = (id: string, providerId: string, externalId: string, reasoning: object | false): Fields => ({
+    id,
+    pricing: { prompt: '0.1', completion: '0.2', request: '0.3' },
+    providers: [{ providerId, externalId, ...able, reasoning }],
+  });
   const gateway = await gatewayOf({
     providers: {
       vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' },
@@ -37,14 +59,21 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       model('dull', 'vendor', 'claude-3-5-haiku', false),
       model('open', 'other', 'open-1', false),
       model('thinker', 'other', 'thinker-1', reasons),
-      { ...model('several', 'vendor', '', false), providers: [1, 2, 3, 4, 5].map((at) => ({ providerId: 'vendor', externalId: `claude-${at}`, ...able, tools: at > 2 })) },
+      {
+        ...model('several', 'vendor', '', false),
+        providers: [1, 2, 3, 4, 5].map((at) => ({ providerId: 'vendor', externalId: `claude-${at}`, ...able, tools: at > 2 })),
+      },
       model('routed', 'router', 'openai/gpt-5', { efforts: ['low', 'high'] }),
       model('late', 'signer', 'gemini-3-pro-preview', { efforts: ['low', 'high'] }),
     ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   });
   const post = async (path: string, body: Fields, headers: Record<string, string> = {}): Promise<Response> =>
-    await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers }, body: JSON.stringify(body) });
+    await fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers },
+      body: JSON.stringify(body),
+    });
   return {
     up,
     gateway,
@@ -55,7 +84,11 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       return { status: response.status, headers: response.headers, body: (await response.json()) as Fields, sent: asked?.json, asked };
     },
     async stream(body, headers) {
-      const response = await post('/v1/messages', { max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }], stream: true, ...body }, headers);
+      const response = await post(
+        '/v1/messages',
+        { max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }], stream: true, ...body },
+        headers,
+      );
       expect(response.headers.get('content-type')).toContain('text/event-stream');
       const blocks = (await response.text()).split('\n\n').filter((block) => block !== '' && !block.startsWith(':'));
       return blocks.map((block) => {
@@ -68,7 +101,10 @@ export async function scene(...steps: Step[]): Promise<Scene> {
   };
 }
 
-/** The blocks that a client builds from the events. The events have the grammar of the API: one block after the other, each begun and ended once. */
+/**
+ * The blocks that a client builds from the events. The events have the
+ * grammar of the API: one block after the other, each begun and ended once.
+ */
 export function blocksOf(events: readonly Fields[]): Fields[] {
   const blocks: Fields[] = [];
   let open: number | null = null;

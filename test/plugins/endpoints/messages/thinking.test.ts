@@ -4,31 +4,83 @@ import { answers, completion, event, said, streams } from '../../../_kit/upstrea
 import { blocksOf, type Fields, message, opened, scene } from './scene.ts';
 
 const yes = answers(completion('Yes.'));
-const adaptive = (effort?: string): Fields => ({ thinking: { type: 'adaptive' }, ...(effort !== undefined && { output_config: { effort } }) });
+const adaptive = (effort?: string): Fields => ({
+  thinking: { type: 'adaptive' },
+  ...(effort !== undefined && { output_config: { effort } }),
+});
 const enabled = (budget: number, more: Fields = {}): Fields => ({ thinking: { type: 'enabled', budget_tokens: budget, ...more } });
 const disabled = { thinking: { type: 'disabled' } };
 const between = { thinking: { type: 'between_tools' } };
 
 describe('thinking', () => {
   it.each<[string, string, Fields, Fields]>([
-    ['a budget', 'claude', { max_tokens: 8000, ...enabled(2048) }, { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 2048 } }],
-    ['a budget with a field of this API', 'claude', { max_tokens: 8000, ...enabled(2048, { display: 'omitted' }) }, { thinking: { type: 'enabled', budget_tokens: 2048, display: 'omitted' } }],
-    ['a budget below the least', 'claude', { max_tokens: 8000, ...enabled(500) }, { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 1024 } }],
-    ['a budget that fills the limit', 'claude', { max_tokens: 3000, ...enabled(3000) }, { max_tokens: 6000, thinking: { type: 'enabled', budget_tokens: 3000 } }],
+    [
+      'a budget',
+      'claude',
+      { max_tokens: 8000, ...enabled(2048) },
+      { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 2048 } },
+    ],
+    [
+      'a budget with a field of this API',
+      'claude',
+      { max_tokens: 8000, ...enabled(2048, { display: 'omitted' }) },
+      { thinking: { type: 'enabled', budget_tokens: 2048, display: 'omitted' } },
+    ],
+    [
+      'a budget below the least',
+      'claude',
+      { max_tokens: 8000, ...enabled(500) },
+      { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 1024 } },
+    ],
+    [
+      'a budget that fills the limit',
+      'claude',
+      { max_tokens: 3000, ...enabled(3000) },
+      { max_tokens: 6000, thinking: { type: 'enabled', budget_tokens: 3000 } },
+    ],
     ['an effort', 'newest', adaptive('low'), { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
     ['no effort', 'newest', adaptive(), { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
     ['the most effort', 'newest', adaptive('max'), { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }],
-    ['an effort where the model takes budgets', 'claude', { max_tokens: 20_000, ...adaptive('low') }, { max_tokens: 20_000, thinking: { type: 'enabled', budget_tokens: 2048 } }],
-    ['the most effort where the model takes budgets', 'claude', { max_tokens: 60_000, ...adaptive('max') }, { thinking: { type: 'enabled', budget_tokens: 32_768 } }],
-    ['an effort and whether its text is shown', 'newest', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } }],
+    [
+      'an effort where the model takes budgets',
+      'claude',
+      { max_tokens: 20_000, ...adaptive('low') },
+      { max_tokens: 20_000, thinking: { type: 'enabled', budget_tokens: 2048 } },
+    ],
+    [
+      'the most effort where the model takes budgets',
+      'claude',
+      { max_tokens: 60_000, ...adaptive('max') },
+      { thinking: { type: 'enabled', budget_tokens: 32_768 } },
+    ],
+    [
+      'an effort and whether its text is shown',
+      'newest',
+      { thinking: { type: 'adaptive', display: 'omitted' } },
+      { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } },
+    ],
     ['an effort without thinking', 'newest', { output_config: { effort: 'low' } }, { output_config: { effort: 'low' } }],
     ['none', 'newest', disabled, { thinking: { type: 'disabled' } }],
-    ['thoughts between calls alone', 'newest', { ...between, output_config: { effort: 'low' } }, { ...between, output_config: { effort: 'low' } }],
-    ['a budget where the model takes efforts', 'newest', { max_tokens: 9000, ...enabled(4000) }, { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } }],
+    [
+      'thoughts between calls alone',
+      'newest',
+      { ...between, output_config: { effort: 'low' } },
+      { ...between, output_config: { effort: 'low' } },
+    ],
+    [
+      'a budget where the model takes efforts',
+      'newest',
+      { max_tokens: 9000, ...enabled(4000) },
+      { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } },
+    ],
   ])('with %s goes to a provider of the same API', async (_, model, body, wanted) => {
     const { ask } = await scene();
     const { sent } = await ask({ model, ...body });
-    expect([sent['thinking'], sent['output_config'], wanted['max_tokens'] && sent['max_tokens']]).toEqual([wanted['thinking'], wanted['output_config'], wanted['max_tokens']]);
+    expect([sent['thinking'], sent['output_config'], wanted['max_tokens'] && sent['max_tokens']]).toEqual([
+      wanted['thinking'],
+      wanted['output_config'],
+      wanted['max_tokens'],
+    ]);
   });
 
   it.each<[string, Fields, Fields]>([
@@ -59,15 +111,28 @@ describe('thinking', () => {
     expect(up.asked).toHaveLength(2);
   });
 
-  it.each([['an effort', adaptive('low')], ['a budget', enabled(2000)]])('with %s is refused for a model that does not reason', async (_, body) => {
+  it.each([
+    ['an effort', adaptive('low')],
+    ['a budget', enabled(2000)],
+  ])('with %s is refused for a model that does not reason', async (_, body) => {
     const { ask, up } = await scene();
     expect([(await ask({ model: 'dull', ...body })).status, up.asked.length]).toEqual([400, 0]);
   });
 });
 
 describe('the state of a thought', () => {
-  const blocks = [{ type: 'thinking', thinking: 'I look.', signature: 'SIG1==' }, { type: 'redacted_thinking', data: 'SEALED' }, { type: 'text', text: 'Let me look.' }, { type: 'thinking', thinking: '', signature: 'SIG2' }, { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } }];
-  const turn = (content: unknown): Fields[] => [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: '20' }] }];
+  const blocks = [
+    { type: 'thinking', thinking: 'I look.', signature: 'SIG1==' },
+    { type: 'redacted_thinking', data: 'SEALED' },
+    { type: 'text', text: 'Let me look.' },
+    { type: 'thinking', thinking: '', signature: 'SIG2' },
+    { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } },
+  ];
+  const turn = (content: unknown): Fields[] => [
+    { role: 'user', content: 'Weather?' },
+    { role: 'assistant', content },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: '20' }] },
+  ];
   const thinking = enabled(2048);
 
   it('goes back to its issuer byte for byte and at its place', async () => {
@@ -79,14 +144,28 @@ describe('the state of a thought', () => {
   });
 
   it('goes back at its place between blocks without text', async () => {
-    const said = [{ type: 'thinking', thinking: 'a', signature: 'S1' }, { type: 'server_tool_use', id: 's', name: 'x', input: {} }, { type: 'x_tool_result', tool_use_id: 's', content: [] }, { type: 'thinking', thinking: 'b', signature: 'S2' }, { type: 'text', text: 'Yes.' }];
+    const said = [
+      { type: 'thinking', thinking: 'a', signature: 'S1' },
+      { type: 'server_tool_use', id: 's', name: 'x', input: {} },
+      { type: 'x_tool_result', tool_use_id: 's', content: [] },
+      { type: 'thinking', thinking: 'b', signature: 'S2' },
+      { type: 'text', text: 'Yes.' },
+    ];
     const { ask } = await scene(answers(message(said)));
     const { body } = await ask({ model: 'claude', ...thinking });
-    const { sent } = await ask({ model: 'claude', max_tokens: 9000, ...thinking, messages: [...turn(body['content']).slice(0, 2), { role: 'user', content: 'And?' }] });
+    const { sent } = await ask({
+      model: 'claude',
+      max_tokens: 9000,
+      ...thinking,
+      messages: [...turn(body['content']).slice(0, 2), { role: 'user', content: 'And?' }],
+    });
     expect(sent['messages'][1].content).toEqual(said);
   });
 
-  it.each([['another model of its provider', 'newest'], ['another provider', 'thinker']])('is left out for %s, and the reply names it', async (_, model) => {
+  it.each([
+    ['another model of its provider', 'newest'],
+    ['another provider', 'thinker'],
+  ])('is left out for %s, and the reply names it', async (_, model) => {
     const { ask, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
     if (model === 'thinker') up.script(yes);
@@ -95,7 +174,10 @@ describe('the state of a thought', () => {
     expect(headers.get('x-adjusted')).toContain('messages.reasoning: left out');
   });
 
-  it.each<[string, Fields]>([['a signature', { type: 'thinking', thinking: 'Hm.', signature: 'EqQBstrange' }], ['sealed data', { type: 'redacted_thinking', data: 'EqQBstrange' }]])('of an unknown issuer is left out, and the reply names it: %s', async (_, block) => {
+  it.each<[string, Fields]>([
+    ['a signature', { type: 'thinking', thinking: 'Hm.', signature: 'EqQBstrange' }],
+    ['sealed data', { type: 'redacted_thinking', data: 'EqQBstrange' }],
+  ])('of an unknown issuer is left out, and the reply names it: %s', async (_, block) => {
     const { ask } = await scene();
     const { sent, headers, asked } = await ask({ model: 'claude', messages: turn([block, ...blocks.slice(4)]) });
     expect(asked.text).not.toContain('strange');
@@ -104,7 +186,15 @@ describe('the state of a thought', () => {
   });
 
   it('is a marker of the gateway where the provider gave none, and the text goes back', async () => {
-    const { ask, up } = await scene(answers(completion('', { content: null, reasoning_content: 'Hm.', tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: '{}' } }] })));
+    const { ask, up } = await scene(
+      answers(
+        completion('', {
+          content: null,
+          reasoning_content: 'Hm.',
+          tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+        }),
+      ),
+    );
     const { body } = await ask({ model: 'thinker' });
     expect(opened(body['content'][0].signature)).toEqual({ type: 'reasoning.text' });
     up.script(answers(message([{ type: 'text', text: 'Yes.' }])), yes);
@@ -115,11 +205,25 @@ describe('the state of a thought', () => {
   });
 
   it.each([false, true])('goes back as two details where a provider gave a summary and its state (streamed: %s)', async (isStream) => {
-    const details = [{ type: 'reasoning.summary', summary: 'Hm.', index: 0 }, { type: 'reasoning.encrypted', data: 'SEALED', id: 'rs_1', index: 0 }];
-    const { ask, stream, up } = await scene(isStream ? streams([event({ reasoning: 'Hm.', reasoning_details: details }), ...said('Yes.')]) : answers(completion('Yes.', { reasoning: 'Hm.', reasoning_details: details })));
+    const details = [
+      { type: 'reasoning.summary', summary: 'Hm.', index: 0 },
+      { type: 'reasoning.encrypted', data: 'SEALED', id: 'rs_1', index: 0 },
+    ];
+    const { ask, stream, up } = await scene(
+      isStream
+        ? streams([event({ reasoning: 'Hm.', reasoning_details: details }), ...said('Yes.')])
+        : answers(completion('Yes.', { reasoning: 'Hm.', reasoning_details: details })),
+    );
     const content = isStream ? blocksOf(await stream({ model: 'routed' })) : (await ask({ model: 'routed' })).body['content'];
     up.script(answers(completion('Yes.')));
-    const { sent } = await ask({ model: 'routed', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'And?' }] });
+    const { sent } = await ask({
+      model: 'routed',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'And?' },
+      ],
+    });
     expect(sent['messages'][1].reasoning_details).toEqual(details);
   });
 
@@ -128,8 +232,20 @@ describe('the state of a thought', () => {
     const { body } = await ask({ model: 'claude', ...thinking });
     const [first, second] = body['content'] as Fields[];
     await gateway.chat({
-      model: 'claude', reasoning: { max_tokens: 2048 },
-      messages: [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content: 'Let me look.', reasoning_details: [{ type: 'reasoning.text', text: first!['thinking'], signature: first!['signature'] }, { type: 'reasoning.encrypted', data: second!['data'] }] }, { role: 'user', content: 'Go on.' }],
+      model: 'claude',
+      reasoning: { max_tokens: 2048 },
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          content: 'Let me look.',
+          reasoning_details: [
+            { type: 'reasoning.text', text: first!['thinking'], signature: first!['signature'] },
+            { type: 'reasoning.encrypted', data: second!['data'] },
+          ],
+        },
+        { role: 'user', content: 'Go on.' },
+      ],
     });
     expect(up.asked.at(-1)?.json['messages'][1].content).toEqual([...blocks.slice(0, 2), blocks[2]]);
   });
@@ -147,7 +263,14 @@ describe('state that a provider gives after the text', () => {
     const { ask, up } = await scene(answers(ended(...late)));
     const { body } = await ask({ model: 'late' });
     expect(body['content'].map(({ type }: Fields) => type)).toEqual(['thinking', 'redacted_thinking', 'text']);
-    await ask({ model: 'late', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: body['content'] }, { role: 'user', content: 'And?' }] });
+    await ask({
+      model: 'late',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: body['content'] },
+        { role: 'user', content: 'And?' },
+      ],
+    });
     expect(up.asked.at(-1)!.text).toContain('LATE');
   });
 
@@ -174,11 +297,19 @@ describe('state that a provider gives after the text', () => {
 
   it('goes to Claude Code too where a call follows', async () => {
     const { stream } = await scene(streams(pieces(begun({ text: 'Yes.', thoughtSignature: 'LATE' }), ended(call))));
-    expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'redacted_thinking', 'tool_use']);
+    expect(
+      blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(
+        ({ type }) => type,
+      ),
+    ).toEqual(['text', 'redacted_thinking', 'tool_use']);
   });
 
   it('goes to Claude Code too after a call', async () => {
     const { stream } = await scene(streams(pieces(begun({ text: 'Yes.' }), ended({ ...call, thoughtSignature: 'LATE' }))));
-    expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'tool_use', 'redacted_thinking']);
+    expect(
+      blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(
+        ({ type }) => type,
+      ),
+    ).toEqual(['text', 'tool_use', 'redacted_thinking']);
   });
 });

@@ -9,9 +9,16 @@ import { able, nativeAnswer, respond, said, streamOf } from './stage.ts';
 /** One model that makes images, and one of this API. */
 async function scene(): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
   const up = await provider();
-  const model = (id: string, providerId: string): object => ({ id, free: true, providers: [{ providerId, externalId: id, ...able, reasoning: { max_tokens: true } }] });
+  const model = (id: string, providerId: string): object => ({
+    id,
+    free: true,
+    providers: [{ providerId, externalId: id, ...able, reasoning: { max_tokens: true } }],
+  });
   const gateway = await gatewayOf({
-    providers: { painter: { dialect: 'gemini', base_url: up.url, api_key: 'k' }, own: { dialect: 'openai-responses', base_url: up.url, api_key: 'k' } },
+    providers: {
+      painter: { dialect: 'gemini', base_url: up.url, api_key: 'k' },
+      own: { dialect: 'openai-responses', base_url: up.url, api_key: 'k' },
+    },
     models: [model('gemini-3-pro-image', 'painter'), model('native-1', 'own')],
     routing: { default: { retry: { same_target: 0 } } },
   });
@@ -20,8 +27,14 @@ async function scene(): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> 
 
 const drawn = ['QUFB', 'QkJC'].map((data) => ({ inlineData: { mimeType: 'image/png', data } }));
 const shown = drawn.map(({ inlineData: { data } }) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }));
-const body = (parts: readonly object[], finish?: string): object => ({ candidates: [{ index: 0, content: { role: 'model', parts }, ...(finish !== undefined && { finishReason: finish }) }] });
-const answered = async (gateway: TestGateway, up: ScriptedUpstream, { parts, isStream }: { parts: readonly object[]; isStream: boolean }): Promise<any[]> => {
+const body = (parts: readonly object[], finish?: string): object => ({
+  candidates: [{ index: 0, content: { role: 'model', parts }, ...(finish !== undefined && { finishReason: finish }) }],
+});
+const answered = async (
+  gateway: TestGateway,
+  up: ScriptedUpstream,
+  { parts, isStream }: { parts: readonly object[]; isStream: boolean },
+): Promise<any[]> => {
   const events = [...parts.map((part) => body([part])), body([], 'STOP')].map((event) => `data: ${JSON.stringify(event)}\n\n`);
   up.script(isStream ? streams(events) : answers(body(parts, 'STOP')));
   const asked = { model: 'gemini-3-pro-image', input: 'Draw.' };
@@ -29,12 +42,23 @@ const answered = async (gateway: TestGateway, up: ScriptedUpstream, { parts, isS
 };
 
 describe('images that a model draws', () => {
-  it.each([[false, 'without a text', []], [true, 'without a text', []], [false, 'beside a text', [{ text: 'Two:' }]], [true, 'beside a text', [{ text: 'Two:' }]]])('are all in the answer, and go back (streamed: %s, %s)', async (isStream, _, texts) => {
+  it.each([
+    [false, 'without a text', []],
+    [true, 'without a text', []],
+    [false, 'beside a text', [{ text: 'Two:' }]],
+    [true, 'beside a text', [{ text: 'Two:' }]],
+  ])('are all in the answer, and go back (streamed: %s, %s)', async (isStream, _, texts) => {
     const { gateway, up } = await scene();
     const output = await answered(gateway, up, { parts: [{ text: 'Hm.', thought: true }, ...texts, ...drawn], isStream });
-    expect(output.map(({ type, images }) => [type, images])).toEqual([['reasoning', undefined], ['message', shown]]);
+    expect(output.map(({ type, images }) => [type, images])).toEqual([
+      ['reasoning', undefined],
+      ['message', shown],
+    ]);
     up.script(answers(body([{ text: 'Yes.' }], 'STOP')));
-    await respond(gateway, { model: 'gemini-3-pro-image', input: [{ role: 'user', content: 'Draw.' }, ...output, { role: 'user', content: 'Nice?' }] });
+    await respond(gateway, {
+      model: 'gemini-3-pro-image',
+      input: [{ role: 'user', content: 'Draw.' }, ...output, { role: 'user', content: 'Nice?' }],
+    });
     expect(up.asked.at(-1)?.json['contents'][1]).toEqual({ role: 'model', parts: [...texts, ...drawn] });
   });
 
@@ -42,7 +66,10 @@ describe('images that a model draws', () => {
     const { gateway, up } = await scene();
     const output = await answered(gateway, up, { parts: [{ text: 'Two:' }, ...drawn], isStream: false });
     up.script(nativeAnswer([said('Yes.')]));
-    await respond(gateway, { model: 'native-1', input: [{ role: 'user', content: 'Draw.' }, ...output, { role: 'user', content: 'Nice?' }] });
+    await respond(gateway, {
+      model: 'native-1',
+      input: [{ role: 'user', content: 'Draw.' }, ...output, { role: 'user', content: 'Nice?' }],
+    });
     expect(up.asked.at(-1)?.json['input'][1]).toEqual({ role: 'assistant', content: 'Two:' });
   });
 });

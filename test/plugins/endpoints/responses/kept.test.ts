@@ -12,11 +12,15 @@ import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, nativeUpstream, respond, said, streamOf } from './stage.ts';
 
-const keys = [{ name: 'first', key: 'sk-first-0123456789abcdef' }, { name: 'second', key: 'sk-second-0123456789abcdef' }];
+const keys = [
+  { name: 'first', key: 'sk-first-0123456789abcdef' },
+  { name: 'second', key: 'sk-second-0123456789abcdef' },
+];
 const as = (name: string): Record<string, string> => ({ authorization: `Bearer sk-${name}-0123456789abcdef` });
 const withLog = (bodies: boolean) => [{ use: 'log/journal', with: { bodies } }];
 
-// cost: a gateway with a log starts a thread, 60 ms of CPU. No test here changes the gateway, so they share one; those with other settings have their own
+// cost: a gateway with a log starts a thread, 60 ms of CPU. No test here changes
+// the gateway, so they share one; those with other settings have their own
 let folder: string;
 let up: ScriptedUpstream;
 let gateway: TestGateway;
@@ -24,9 +28,18 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-kept-'));
   up = await startUpstream();
   const [plain, native] = [oneUpstream(up.url), nativeUpstream(up.url)] as { providers: object; models: object[] }[];
-  const parts = { id: 'parts', free: true, providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }] };
+  const parts = {
+    id: 'parts',
+    free: true,
+    providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }],
+  };
   gateway = await testGateway({
-    config: { ...plain, server: { data_dir: folder }, providers: { ...plain?.providers, ...native?.providers, two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [...(plain?.models ?? []), ...(native?.models ?? []), parts] },
+    config: {
+      ...plain,
+      server: { data_dir: folder },
+      providers: { ...plain?.providers, ...native?.providers, two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } },
+      models: [...(plain?.models ?? []), ...(native?.models ?? []), parts],
+    },
     use: withLog(true),
   });
 });
@@ -49,18 +62,37 @@ async function logging(config: Record<string, unknown>, bodies = true): Promise<
   return await gatewayOf({ ...config, server: { data_dir: own } }, { use: withLog(bodies) });
 }
 
-const get = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.get(`/v1/responses/${id}`, headers);
-const remove = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.ask(`/responses/${id}`, { method: 'DELETE', headers });
+const get = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> =>
+  await gateway.get(`/v1/responses/${id}`, headers);
+const remove = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> =>
+  await gateway.ask(`/responses/${id}`, { method: 'DELETE', headers });
 /** The id of the response of a request. */
 const responseOf = (request: string): string => `resp_${request.replaceAll('-', '')}`;
 const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
-const calling = completion('Let me look.', { reasoning_content: 'I look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] });
+const calling = completion('Let me look.', {
+  reasoning_content: 'I look.',
+  tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }],
+});
 
 describe('a kept response', () => {
   it('is returned as it was, plain and streamed', async () => {
-    const stream = streams([event({ reasoning_content: 'I look.' }), event({ content: 'Let me ' }), event({ content: 'look.' }), event({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']);
+    const stream = streams([
+      event({ reasoning_content: 'I look.' }),
+      event({ content: 'Let me ' }),
+      event({ content: 'look.' }),
+      event({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }),
+      event({}, 'tool_calls'),
+      'data: [DONE]\n\n',
+    ]);
     script(answers({ ...calling, service_tier: 'default' }), stream);
-    const asked = { model: 'thinker', instructions: 'Be terse.', tools: [weather], metadata: { job: '7' }, reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'] };
+    const asked = {
+      model: 'thinker',
+      instructions: 'Be terse.',
+      tools: [weather],
+      metadata: { job: '7' },
+      reasoning: { effort: 'low', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+    };
     const plain = await respond(gateway, { ...asked, store: true });
     expect(plain.store).toBe(true);
     expect(await (await get(gateway, plain.id)).json()).toEqual(plain);
@@ -70,7 +102,17 @@ describe('a kept response', () => {
   });
 
   it('is returned with a state after its text at its place, plain and streamed', async () => {
-    const body = { candidates: [{ content: { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] }, finishReason: 'STOP' }] };
+    const body = {
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }],
+          },
+          finishReason: 'STOP',
+        },
+      ],
+    };
     script(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]));
     const plain = await respond(gateway, { model: 'parts' });
     const { response } = await streamOf(gateway, { model: 'parts' });
@@ -79,13 +121,34 @@ describe('a kept response', () => {
 
   it('is returned with items that only its provider knows', async () => {
     const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } };
-    script(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));
+    script(
+      nativeAnswer(
+        [
+          said('One.', { phase: 'commentary' }),
+          search,
+          {
+            id: 'rs_1',
+            type: 'reasoning',
+            summary: [
+              { type: 'summary_text', text: 'A.' },
+              { type: 'summary_text', text: 'B.' },
+            ],
+            encrypted_content: 'sealed',
+          },
+          said('Two.'),
+        ],
+        { service_tier: 'flex' },
+      ),
+    );
     const response = await respond(gateway, { model: 'native', tools: [{ type: 'web_search' }] });
     expect(response.output.map(({ type }: any) => type)).toEqual(['message', 'web_search_call', 'reasoning', 'message']);
     expect(await (await get(gateway, response.id)).json()).toEqual(response);
   });
 
-  it.each([['absent', {}], ['null', { input: null }]])('can be continued where the input is %s', async (_, input) => {
+  it.each([
+    ['absent', {}],
+    ['null', { input: null }],
+  ])('can be continued where the input is %s', async (_, input) => {
     script(answers(completion('Let me')), answers(completion(' look.')));
     const one = await respond(gateway, { input: 'Weather?' });
     await respond(gateway, { input: undefined, previous_response_id: one.id, ...input });
@@ -95,13 +158,27 @@ describe('a kept response', () => {
   it('can be continued: the whole conversation goes to the provider, without the instructions', async () => {
     script(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
     const one = await respond(gateway, { input: 'Weather?', instructions: 'Old.', tools: [weather] });
-    const two = await respond(gateway, { previous_response_id: one.id, instructions: 'New.', input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }], tools: [weather] });
+    const two = await respond(gateway, {
+      previous_response_id: one.id,
+      instructions: 'New.',
+      input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }],
+      tools: [weather],
+    });
     expect(two.previous_response_id).toBe(one.id);
     await respond(gateway, { previous_response_id: two.id, input: 'Sure?', store: false });
-    expect(up.asked[1]?.json['messages'].map(({ role, content }: any) => [role, content])).toEqual([['system', 'New.'], ['user', 'Weather?'], ['assistant', 'Let me look.'], ['tool', '20']]);
+    expect(up.asked[1]?.json['messages'].map(({ role, content }: any) => [role, content])).toEqual([
+      ['system', 'New.'],
+      ['user', 'Weather?'],
+      ['assistant', 'Let me look.'],
+      ['tool', '20'],
+    ]);
     expect(up.asked[2]?.json['messages']).toEqual([
       { role: 'user', content: 'Weather?' },
-      { role: 'assistant', content: 'Let me look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] },
+      {
+        role: 'assistant',
+        content: 'Let me look.',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: '20' },
       { role: 'assistant', content: 'It is mild.' },
       { role: 'user', content: 'Sure?' },
@@ -110,19 +187,41 @@ describe('a kept response', () => {
 
   it('can be continued with the tools of its conversation', async () => {
     script(answers(calling));
-    const one = await respond(gateway, { input: [{ type: 'additional_tools', role: 'developer', tools: [weather] }, { role: 'user', content: 'Weather?' }] });
+    const one = await respond(gateway, {
+      input: [
+        { type: 'additional_tools', role: 'developer', tools: [weather] },
+        { role: 'user', content: 'Weather?' },
+      ],
+    });
     await respond(gateway, { previous_response_id: one.id, input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }] });
     expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([['weather'], ['weather']]);
     expect(one.tools).toEqual([]);
   });
 
   it('can be continued with the tools that a search found', async () => {
-    script(answers(completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] })), answers(calling));
+    script(
+      answers(
+        completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] }),
+      ),
+      answers(calling),
+    );
     const search = { type: 'tool_search', execution: 'client' };
     const one = await respond(gateway, { input: 'Weather?', tools: [search] });
-    const two = await respond(gateway, { previous_response_id: one.id, input: [{ type: 'tool_search_output', call_id: one.output[0].call_id, execution: 'client', tools: [weather] }], tools: [search] });
-    await respond(gateway, { previous_response_id: two.id, input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }], tools: [search] });
-    expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([['tool_search'], ['tool_search', 'weather'], ['tool_search', 'weather']]);
+    const two = await respond(gateway, {
+      previous_response_id: one.id,
+      input: [{ type: 'tool_search_output', call_id: one.output[0].call_id, execution: 'client', tools: [weather] }],
+      tools: [search],
+    });
+    await respond(gateway, {
+      previous_response_id: two.id,
+      input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }],
+      tools: [search],
+    });
+    expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([
+      ['tool_search'],
+      ['tool_search', 'weather'],
+      ['tool_search', 'weather'],
+    ]);
     const { output } = (await (await get(gateway, one.id)).json()) as any;
     expect(output).toEqual(one.output);
     expect(output).toMatchObject([{ type: 'tool_search_call', arguments: { query: 'w' } }]);
@@ -132,10 +231,16 @@ describe('a kept response', () => {
     script(answers(calling), answers(completion('It is mild.')));
     const { output } = await respond(gateway, { input: 'Weather?', tools: [weather] });
     const references = output.map(({ id }: any) => ({ type: 'item_reference', id }));
-    await respond(gateway, { tools: [weather], input: [{ role: 'user', content: 'Weather?' }, ...references, { type: 'function_call_output', call_id: 'c1', output: '20' }] });
+    await respond(gateway, {
+      tools: [weather],
+      input: [{ role: 'user', content: 'Weather?' }, ...references, { type: 'function_call_output', call_id: 'c1', output: '20' }],
+    });
     expect(up.asked[1]?.json['messages'][1]).toMatchObject({ role: 'assistant', content: 'Let me look.', tool_calls: [{ id: 'c1' }] });
     const reply = await ask(gateway, { input: [{ type: 'item_reference', id: `msg_${'0'.repeat(36)}` }] });
-    expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'input[0]', message: expect.stringContaining('Send the item itself') }]);
+    expect([reply.status, await errorOf(reply)]).toMatchObject([
+      400,
+      { param: 'input[0]', message: expect.stringContaining('Send the item itself') },
+    ]);
   });
 
   it('is not returned as a stream, which a client would read as a response without events', async () => {
@@ -151,7 +256,11 @@ describe('a kept response', () => {
     const gateway = await logging({ ...oneUpstream(up.url), keys });
     const { id } = await respond(gateway, {}, as('first'));
     expect((await get(gateway, id, as('first'))).status).toBe(200);
-    expect([(await get(gateway, id)).status, (await get(gateway, id, as('second'))).status, (await remove(gateway, id, as('second'))).status]).toEqual([401, 404, 404]);
+    expect([
+      (await get(gateway, id)).status,
+      (await get(gateway, id, as('second'))).status,
+      (await remove(gateway, id, as('second'))).status,
+    ]).toEqual([401, 404, 404]);
     const reply = await ask(gateway, { previous_response_id: id }, as('second'));
     expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'previous_response_id']);
     expect((await get(gateway, id, as('first'))).status).toBe(200);
@@ -162,8 +271,14 @@ describe('a kept response', () => {
     const { id } = await respond(gateway, {});
     const gone = await remove(gateway, id);
     expect([gone.status, await gone.json()]).toEqual([200, { id, object: 'response', deleted: true }]);
-    expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
-    const { request, response, status } = (await (await gateway.get(`/api/logs/${gateway.records.find((record) => responseOf(record.id) === id)?.id}`)).json()) as any;
+    expect([
+      (await get(gateway, id)).status,
+      (await remove(gateway, id)).status,
+      (await ask(gateway, { previous_response_id: id })).status,
+    ]).toEqual([404, 404, 400]);
+    const { request, response, status } = (await (
+      await gateway.get(`/api/logs/${gateway.records.find((record) => responseOf(record.id) === id)?.id}`)
+    ).json()) as any;
     expect([request, response, status]).toEqual([null, null, 200]);
   });
 });
@@ -171,9 +286,19 @@ describe('a kept response', () => {
 describe('a response of another gateway', () => {
   const id = '01a20399-cca1-7000-8000-01a4003e59f2';
   const madeAt = 0x01a20399cca1;
-  const record = { id, outcome: 'answered' as const, path: '/v1/responses', request: { messages: [], door: { store: true, previous_response_id: null, parameters: {} } }, response: { choices: [{ text: 'Yes.', reasoning: '', finishReason: 'completed' }], outline: [['text', 4]] }, key: null };
+  const record = {
+    id,
+    outcome: 'answered' as const,
+    path: '/v1/responses',
+    request: { messages: [], door: { store: true, previous_response_id: null, parameters: {} } },
+    response: { choices: [{ text: 'Yes.', reasoning: '', finishReason: 'completed' }], outline: [['text', 4]] },
+    key: null,
+  };
 
-  it.each([['was made a moment ago', 10], ['took ten minutes', 600_000]])('is waited for where it %s', async (_, ageMs) => {
+  it.each([
+    ['was made a moment ago', 10],
+    ['took ten minutes', 600_000],
+  ])('is waited for where it %s', async (_, ageMs) => {
     const log = memoryLog();
     const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + ageMs });
     const asked = kept.find(`resp_${id.replaceAll('-', '')}`, { key: null });
@@ -232,7 +357,11 @@ describe('a response is not kept', () => {
     const gateway = await logging(oneUpstream((await provider()).url), false);
     const { id, store } = await respond(gateway, {});
     expect([store, (await get(gateway, id)).status]).toEqual([false, 404]);
-    for (const [body, param] of [[{ store: true }, 'store'], [{ previous_response_id: id }, 'previous_response_id'], [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input']] as const) {
+    for (const [body, param] of [
+      [{ store: true }, 'store'],
+      [{ previous_response_id: id }, 'previous_response_id'],
+      [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
+    ] as const) {
       const reply = await ask(gateway, body);
       expect([reply.status, (await errorOf(reply)).param]).toEqual([400, param]);
     }
@@ -253,14 +382,22 @@ describe('a response is not kept', () => {
 
   it.each(['resp_0123456789abcdef', `resp_${'f'.repeat(32)}`, 'x'])('under the unknown id %s', async (id) => {
     script();
-    expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
+    expect([
+      (await get(gateway, id)).status,
+      (await remove(gateway, id)).status,
+      (await ask(gateway, { previous_response_id: id })).status,
+    ]).toEqual([404, 404, 400]);
   });
 });
 
 it('a kept response is searched once, however many references are to its items', async () => {
   const idOf = (at: number): string => `fc_01a215a98b4b7000800000dfc553b269${at.toString(16).padStart(4, '0')}`;
   const output = Array.from({ length: 60_000 }, (_, at) => ({ id: idOf(at), type: 'function_call' }));
-  const kept = { keepsBodies: () => Promise.resolve(true), forget: () => Promise.resolve(false), find: () => Promise.resolve({ response: { output }, messages: [] }) };
+  const kept = {
+    keepsBodies: () => Promise.resolve(true),
+    forget: () => Promise.resolve(false),
+    find: () => Promise.resolve({ response: { output }, messages: [] }),
+  };
   const items = Array.from({ length: 100_000 }, (_, at) => ({ type: 'item_reference', id: idOf(59_999 - (at % 10)) }));
   const { items: found } = await lookUp({ previous: null, items }, { key: null }, kept);
   expect([found.length, found[0], found[11]]).toEqual([100_000, output[59_999], output[59_998]]);

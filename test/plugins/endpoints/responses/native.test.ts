@@ -21,17 +21,56 @@ describe('a request', () => {
   it('reaches the provider with all fields', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const body = {
-      instructions: 'Be terse.', metadata: { job: '7' }, truncation: 'auto', service_tier: 'flex', prompt_cache_key: 'k', safety_identifier: 's', max_tool_calls: 3, top_logprobs: 2, a_field_of_tomorrow: { deep: [1] }, prompt: { id: 'p' },
-      context_management: [{ type: 'compaction', compact_threshold: 1000 }], reasoning: { effort: 'low', summary: 'detailed', context: 'all' }, text: { verbosity: 'low', format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true }, more: 1 },
-      tools: [flat, custom, { type: 'web_search', search_context_size: 'low' }, { type: 'function', name: 'loose' }, { type: 'namespace', name: 'files', description: 'F', tools: [{ type: 'function', name: 'read' }, { type: 'function', name: 'write' }] }],
-      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'weather' }, { type: 'custom', name: 'run_sql' }, { type: 'web_search' }, { type: 'mcp', server_label: 's', name: 'ask' }, { type: 'namespace', name: 'files' }] },
+      instructions: 'Be terse.',
+      metadata: { job: '7' },
+      truncation: 'auto',
+      service_tier: 'flex',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+      max_tool_calls: 3,
+      top_logprobs: 2,
+      a_field_of_tomorrow: { deep: [1] },
+      prompt: { id: 'p' },
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+      reasoning: { effort: 'low', summary: 'detailed', context: 'all' },
+      text: { verbosity: 'low', format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true }, more: 1 },
+      tools: [
+        flat,
+        custom,
+        { type: 'web_search', search_context_size: 'low' },
+        { type: 'function', name: 'loose' },
+        {
+          type: 'namespace',
+          name: 'files',
+          description: 'F',
+          tools: [
+            { type: 'function', name: 'read' },
+            { type: 'function', name: 'write' },
+          ],
+        },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: [
+          { type: 'function', name: 'weather' },
+          { type: 'custom', name: 'run_sql' },
+          { type: 'web_search' },
+          { type: 'mcp', server_label: 's', name: 'ask' },
+          { type: 'namespace', name: 'files' },
+        ],
+      },
     };
     await respond(gateway, { ...body, model: 'native', include: ['web_search_call.action.sources'], api_key: 'sk-of-another' });
     const { model, input, store, stream, include, tools, ...sent } = up.asked[0]!.json;
     expect([model, store, stream]).toEqual(['native-1', false, false]);
-    expect(new Set(include)).toEqual(new Set(['web_search_call.action.sources', 'reasoning.encrypted_content', 'message.output_text.logprobs']));
+    expect(new Set(include)).toEqual(
+      new Set(['web_search_call.action.sources', 'reasoning.encrypted_content', 'message.output_text.logprobs']),
+    );
     expect(input).toEqual([{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }]);
-    expect(tools).toEqual(body.tools.map((tool) => (tool.name === 'loose' ? { ...tool, parameters: { type: 'object', properties: {} } } : tool)));
+    expect(tools).toEqual(
+      body.tools.map((tool) => (tool.name === 'loose' ? { ...tool, parameters: { type: 'object', properties: {} } } : tool)),
+    );
     expect(sent).toEqual({ ...body, tools: undefined });
   });
 
@@ -52,9 +91,22 @@ describe('a request', () => {
   it.each(['xai', 'openrouter'])('has the effort xhigh instead of max at %s, which does not support max', async (dialect) => {
     const up = await provider(nativeAnswer([said('Yes.')]));
     const native = nativeUpstream(up.url);
-    const gateway = await gatewayOf({ ...native, providers: { own: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'native', free: true, providers: [{ providerId: 'own', externalId: 'grok-4.6', dialect: 'openai-responses', reasoning: true }] }] });
+    const gateway = await gatewayOf({
+      ...native,
+      providers: { own: { dialect, base_url: up.url, api_key: 'k' } },
+      models: [
+        {
+          id: 'native',
+          free: true,
+          providers: [{ providerId: 'own', externalId: 'grok-4.6', dialect: 'openai-responses', reasoning: true }],
+        },
+      ],
+    });
     const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });
-    expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'xhigh' }, 'reasoning_effort: taken as xhigh']);
+    expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([
+      { effort: 'xhigh' },
+      'reasoning_effort: taken as xhigh',
+    ]);
   });
 
   it('has the effort xhigh instead of max at a provider of another format', async () => {
@@ -66,16 +118,35 @@ describe('a request', () => {
 
   it('has the tools of the conversation only in the conversation', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
-    const input = [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools: [flat, { type: 'web_search' }, { type: 'namespace', name: 'files', tools: [custom] }] }, { role: 'user', content: 'hi' }];
+    const input = [
+      {
+        type: 'additional_tools',
+        id: 'at_1',
+        role: 'developer',
+        tools: [flat, { type: 'web_search' }, { type: 'namespace', name: 'files', tools: [custom] }],
+      },
+      { role: 'user', content: 'hi' },
+    ];
     await respond(gateway, { model: 'native', input });
     await respond(gateway, { model: 'native', input, tools: [flat] });
-    expect(up.asked.map(({ json }) => [json['input'][0], json['tools']])).toEqual([[input[0], undefined], [input[0], [flat]]]);
+    expect(up.asked.map(({ json }) => [json['input'][0], json['tools']])).toEqual([
+      [input[0], undefined],
+      [input[0], [flat]],
+    ]);
   });
 
   it('has its items with their order and their fields', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const input = [
-      { role: 'user', content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }, { type: 'input_image', file_id: 'file_1', detail: 'auto' }, { type: 'input_file', file_id: 'file_2' }, { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } },
+          { type: 'input_image', file_id: 'file_1', detail: 'auto' },
+          { type: 'input_file', file_id: 'file_2' },
+          { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+        ],
+      },
       { role: 'assistant', content: 'Let me see.', phase: 'commentary' },
       search,
       { type: 'function_call', call_id: 'c1', name: 'read', namespace: 'files', arguments: '{}' },
@@ -96,7 +167,12 @@ describe('a request', () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const tool = { type: 'tool_search', execution: run.execution, parameters: { type: 'object' } };
     const made = { type: 'tool_search_call', status: 'completed', arguments: { query: 'tide' }, ...run };
-    const input = [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Let me see.' }, { ...made, id: 'tsc_1' }, { type: 'tool_search_output', id: 'tso_1', status: 'completed', tools: [{ ...flat, defer_loading: true }], ...run }];
+    const input = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'Let me see.' },
+      { ...made, id: 'tsc_1' },
+      { type: 'tool_search_output', id: 'tso_1', status: 'completed', tools: [{ ...flat, defer_loading: true }], ...run },
+    ];
     const { tools } = await respond(gateway, { model: 'native', input, tools: [tool] });
     expect([tools, up.asked[0]?.json['tools']]).toEqual([[tool], [tool]]);
     // the id of a call that the caller answers is left out, like those of all calls of the caller
@@ -106,7 +182,14 @@ describe('a request', () => {
   it('has a search for tools with an id that is short enough', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const ran = { call_id: 'x'.repeat(65), execution: 'client' };
-    await respond(gateway, { model: 'native', input: [{ role: 'user', content: 'hi' }, { type: 'tool_search_call', arguments: {}, ...ran }, { type: 'tool_search_output', tools: [], ...ran }] });
+    await respond(gateway, {
+      model: 'native',
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'tool_search_call', arguments: {}, ...ran },
+        { type: 'tool_search_output', tools: [], ...ran },
+      ],
+    });
     const [one, other] = up.asked[0]!.json['input'].slice(1).map((item: any) => item.call_id);
     expect(one).toMatch(/^.{1,64}$/);
     expect(other).toBe(one);
@@ -120,12 +203,38 @@ describe('a request', () => {
 });
 
 const items = [
-  { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'One.' }, { type: 'summary_text', text: 'Two.' }], encrypted_content: 'sealed-1' },
+  {
+    id: 'rs_1',
+    type: 'reasoning',
+    summary: [
+      { type: 'summary_text', text: 'One.' },
+      { type: 'summary_text', text: 'Two.' },
+    ],
+    encrypted_content: 'sealed-1',
+  },
   said('Let me see.', { id: 'msg_1', phase: 'commentary' }),
   search,
-  { id: 'fc_1', type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Rome"}', status: 'completed', caller: { type: 'direct' } },
+  {
+    id: 'fc_1',
+    type: 'function_call',
+    call_id: 'c1',
+    name: 'weather',
+    arguments: '{"city":"Rome"}',
+    status: 'completed',
+    caller: { type: 'direct' },
+  },
   { id: 'rs_2', type: 'reasoning', summary: [], encrypted_content: 'sealed-2' },
-  { id: 'msg_2', type: 'message', role: 'assistant', status: 'completed', phase: 'final_answer', content: [{ type: 'output_text', text: 'Mild.', annotations: [citation], logprobs: [] }, { type: 'output_text', text: ' Very.', annotations: [], logprobs: [] }] },
+  {
+    id: 'msg_2',
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    phase: 'final_answer',
+    content: [
+      { type: 'output_text', text: 'Mild.', annotations: [citation], logprobs: [] },
+      { type: 'output_text', text: ' Very.', annotations: [], logprobs: [] },
+    ],
+  },
   { id: 'ctc_1', type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: 'select "1"', status: 'completed' },
 ];
 
@@ -134,7 +243,14 @@ const done = (at: number, item: object): object => ({ type: 'response.output_ite
 
 const events = [
   added(0, { id: 'rs_1', type: 'reasoning', summary: [] }),
-  ...['One.', 'Two.'].flatMap((text, at) => [text.slice(0, 2), text.slice(2)].map((delta) => ({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: at, delta }))),
+  ...['One.', 'Two.'].flatMap((text, at) =>
+    [text.slice(0, 2), text.slice(2)].map((delta) => ({
+      type: 'response.reasoning_summary_text.delta',
+      output_index: 0,
+      summary_index: at,
+      delta,
+    })),
+  ),
   done(0, items[0] as object),
   added(1, { id: 'msg_1', type: 'message', role: 'assistant', phase: 'commentary', content: [] }),
   { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Let me see.' },
@@ -160,7 +276,8 @@ const events = [
 
 const more = { service_tier: 'flex', a_field_of_tomorrow: 1, tool_usage: { web_search: { num_requests: 1 } } };
 /** The items without the gateway's own ids and opaque strings. */
-const bare = (output: readonly any[]): object[] => output.map((item) => ({ ...item, id: undefined, encrypted_content: item.encrypted_content === undefined ? undefined : 'present' }));
+const bare = (output: readonly any[]): object[] =>
+  output.map((item) => ({ ...item, id: undefined, encrypted_content: item.encrypted_content === undefined ? undefined : 'present' }));
 
 describe('an answer', () => {
   it('has all of its items, with their order and their fields', async () => {
@@ -168,7 +285,13 @@ describe('an answer', () => {
     const response = await respond(gateway, { model: 'native', tools: [flat, custom] });
     expect(bare(response.output)).toEqual(bare(items));
     expect(response).toMatchObject(more);
-    expect(response.usage).toEqual({ input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 14 });
+    expect(response.usage).toEqual({
+      input_tokens: 9,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 5,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 14,
+    });
     expect(new Set(response.output.map(({ id }: any) => id)).size).toBe(7);
     expect(response.output[2].id).toBe('ws_1');
   });
@@ -184,29 +307,80 @@ describe('an answer', () => {
   });
 
   it('has each piece in its own item where the provider streams two items at a time', async () => {
-    const delta = (at: number, text: string): object => ({ type: 'response.output_text.delta', output_index: at, content_index: 0, delta: text });
-    const { gateway } = await behind(nativeStream([added(0, { type: 'message', id: 'a' }), delta(0, 'One '), added(1, { type: 'message', id: 'b' }), delta(1, 'two '), delta(0, 'three.'), delta(1, 'four.'), done(1, said('two four.')), done(0, said('One three.'))], nativeBody([])));
+    const delta = (at: number, text: string): object => ({
+      type: 'response.output_text.delta',
+      output_index: at,
+      content_index: 0,
+      delta: text,
+    });
+    const { gateway } = await behind(
+      nativeStream(
+        [
+          added(0, { type: 'message', id: 'a' }),
+          delta(0, 'One '),
+          added(1, { type: 'message', id: 'b' }),
+          delta(1, 'two '),
+          delta(0, 'three.'),
+          delta(1, 'four.'),
+          done(1, said('two four.')),
+          done(0, said('One three.')),
+        ],
+        nativeBody([]),
+      ),
+    );
     const { response } = await streamOf(gateway, { model: 'native' });
     expect(response.output.map(({ content }: any) => content[0].text)).toEqual(['One three.', 'two four.']);
   });
 
   it('has the log probabilities of each text', async () => {
     const likely = (token: string): object => ({ token, logprob: -0.1, bytes: [1], top_logprobs: [] });
-    const told = (text: string, tokens: string[]): object => said(text, { content: [{ type: 'output_text', text, annotations: [], logprobs: tokens.map(likely) }] });
+    const told = (text: string, tokens: string[]): object =>
+      said(text, { content: [{ type: 'output_text', text, annotations: [], logprobs: tokens.map(likely) }] });
     const texts = [told('See.', ['See', '.']), told('Mild.', ['Mild', '.'])];
-    const delta = (at: number, token: string): object => ({ type: 'response.output_text.delta', output_index: at, content_index: 0, delta: token, logprobs: [likely(token)] });
+    const delta = (at: number, token: string): object => ({
+      type: 'response.output_text.delta',
+      output_index: at,
+      content_index: 0,
+      delta: token,
+      logprobs: [likely(token)],
+    });
     const first = [added(0, said('', { content: [] })), delta(0, 'See'), delta(0, '.'), done(0, texts[0]!)];
-    const { gateway } = await behind(nativeAnswer(texts), nativeStream([...first, added(1, said('', { content: [] })), delta(1, 'Mild'), done(1, texts[1]!)], nativeBody(texts)));
+    const { gateway } = await behind(
+      nativeAnswer(texts),
+      nativeStream([...first, added(1, said('', { content: [] })), delta(1, 'Mild'), done(1, texts[1]!)], nativeBody(texts)),
+    );
     const asked = { model: 'native', include: ['message.output_text.logprobs'] };
     expect(bare((await respond(gateway, asked)).output)).toEqual(bare(texts));
     const { response, events: got } = await streamOf(gateway, asked);
     expect(bare(response.output)).toEqual(bare(texts));
-    expect(got.flatMap(({ type, logprobs }) => (type === 'response.output_text.delta' ? [logprobs] : []))).toEqual([[likely('See')], [likely('.')], [likely('Mild')], [likely('.')]]);
+    expect(got.flatMap(({ type, logprobs }) => (type === 'response.output_text.delta' ? [logprobs] : []))).toEqual([
+      [likely('See')],
+      [likely('.')],
+      [likely('Mild')],
+      [likely('.')],
+    ]);
   });
 
   it('keeps full reasoning apart from a summary', async () => {
-    const thought = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Raw.' }, { type: 'reasoning_text', text: 'More.' }] };
-    const { gateway } = await behind(nativeAnswer([thought, said('Yes.')]), nativeStream([added(0, { type: 'reasoning', summary: [] }), { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Raw.' }, done(0, thought)], nativeBody([])));
+    const thought = {
+      type: 'reasoning',
+      summary: [],
+      content: [
+        { type: 'reasoning_text', text: 'Raw.' },
+        { type: 'reasoning_text', text: 'More.' },
+      ],
+    };
+    const { gateway } = await behind(
+      nativeAnswer([thought, said('Yes.')]),
+      nativeStream(
+        [
+          added(0, { type: 'reasoning', summary: [] }),
+          { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Raw.' },
+          done(0, thought),
+        ],
+        nativeBody([]),
+      ),
+    );
     expect(bare((await respond(gateway, { model: 'native' })).output)[0]).toMatchObject(thought);
     const { response, types } = await streamOf(gateway, { model: 'native' });
     expect(bare(response.output)[0]).toMatchObject(thought);
@@ -216,7 +390,10 @@ describe('an answer', () => {
   it('goes back as it came, with the state of each thought before its next item', async () => {
     const { gateway, up } = await behind(nativeAnswer(items), nativeAnswer([said('Fine.')]));
     const { output } = await respond(gateway, { model: 'native', tools: [flat, custom] });
-    const results = [{ type: 'function_call_output', call_id: 'c1', output: 'x' }, { type: 'custom_tool_call_output', call_id: 'c2', output: '1 row' }];
+    const results = [
+      { type: 'function_call_output', call_id: 'c1', output: 'x' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: '1 row' },
+    ];
     await respond(gateway, { model: 'native', tools: [flat, custom], input: [{ role: 'user', content: 'hi' }, ...output, ...results] });
     expect(up.asked[1]?.json['input'].slice(1)).toEqual([
       items[0],
@@ -224,15 +401,30 @@ describe('an answer', () => {
       search,
       { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Rome"}', caller: { type: 'direct' } },
       items[4],
-      { role: 'assistant', content: [{ type: 'output_text', text: 'Mild.', annotations: [citation] }, { type: 'output_text', text: ' Very.' }], phase: 'final_answer' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'Mild.', annotations: [citation] },
+          { type: 'output_text', text: ' Very.' },
+        ],
+        phase: 'final_answer',
+      },
       { type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: 'select "1"' },
       ...results,
     ]);
   });
 
   it('is not retried at another provider because only the head of an item came', async () => {
-    const [broken, other] = [await provider(nativeStream(events.slice(0, 1), {})), await provider(nativeStream([], nativeBody([said('Yes.')])))];
-    broken.script((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: response.output_item.added\ndata: ${JSON.stringify(events[0])}\n\n`));
+    const [broken, other] = [
+      await provider(nativeStream(events.slice(0, 1), {})),
+      await provider(nativeStream([], nativeBody([said('Yes.')]))),
+    ];
+    broken.script(
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(`event: response.output_item.added\ndata: ${JSON.stringify(events[0])}\n\n`),
+    );
     const config = nativeUpstream(broken.url) as any;
     config.providers.second = { ...config.providers.own, base_url: other.url };
     config.models[0].providers.push({ ...config.models[0].providers[0], providerId: 'second' });
@@ -243,13 +435,17 @@ describe('an answer', () => {
 
   it('has the text that a plugin delays and changes in the right items', async () => {
     const up = await provider(nativeStream(events, nativeBody(items)));
-    const capitals = probe(({ hooks }) => hooks.opened.tap((source) => rewriteText(source, ({ kind }) => (kind !== 'text' ? null : held()))));
+    const capitals = probe(({ hooks }) =>
+      hooks.opened.tap((source) => rewriteText(source, ({ kind }) => (kind !== 'text' ? null : held()))),
+    );
     const gateway = await gatewayOf(nativeUpstream(up.url), { plugins: [capitals] });
     const { response } = await streamOf(gateway, { model: 'native', tools: [flat, custom] });
-    expect(response.output.filter(({ type }: any) => type === 'message').map(({ content }: any) => content.map(({ text }: any) => text))).toEqual([['LET ME SEE.'], ['MILD.', ' VERY.']]);
+    expect(
+      response.output.filter(({ type }: any) => type === 'message').map(({ content }: any) => content.map(({ text }: any) => text)),
+    ).toEqual([['LET ME SEE.'], ['MILD.', ' VERY.']]);
   });
 
-  it('keeps steps of a provider\'s own tools that look like calls of custom tools', async () => {
+  it("keeps steps of a provider's own tools that look like calls of custom tools", async () => {
     const step = { id: 'ctc_x', type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}', status: 'completed' };
     const { gateway, up } = await behind(nativeAnswer([step, said('Yes.')], { tools: [{ type: 'x_search' }] }));
     const response = await respond(gateway, { model: 'native', tools: [{ type: 'x_search' }] });

@@ -9,12 +9,21 @@ export const able = { streaming: true, tools: true, vision: true, parallelToolCa
 /** One provider with this API, for the model `native`. */
 export const nativeUpstream = (url: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   providers: { own: { dialect: 'openai-responses', base_url: url, api_key: 'own-key' } },
-  models: [{ id: 'native', free: true, providers: [{ providerId: 'own', externalId: 'native-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: false, exposes: 'text' } }] }],
+  models: [
+    {
+      id: 'native',
+      free: true,
+      providers: [
+        { providerId: 'own', externalId: 'native-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: false, exposes: 'text' } },
+      ],
+    },
+  ],
   routing: { default: { retry: { same_target: 0 } } },
   ...more,
 });
 
-export const ask = async (gateway: TestGateway, body: object | string, headers: Record<string, string> = {}): Promise<Response> => await gateway.post(typeof body === 'string' ? body : { model: 'plain', input: 'hi', ...body }, { path: '/v1/responses', headers });
+export const ask = async (gateway: TestGateway, body: object | string, headers: Record<string, string> = {}): Promise<Response> =>
+  await gateway.post(typeof body === 'string' ? body : { model: 'plain', input: 'hi', ...body }, { path: '/v1/responses', headers });
 
 /** The whole response. */
 export async function respond(gateway: TestGateway, body: object, headers: Record<string, string> = {}): Promise<any> {
@@ -33,7 +42,10 @@ export interface ReadStream {
   deltas(type: string): string;
 }
 
-/** Reads a stream to its end. Checks the rules of every stream: names, sequence numbers, the first event, and that the deltas add up to the text of the end event. */
+/**
+ * Reads a stream to its end. Checks the rules of every stream: names, sequence
+ * numbers, the first event, and that the deltas add up to the text of the end event.
+ */
 export async function streamOf(gateway: TestGateway, body: object): Promise<ReadStream> {
   return readStream(await (await ask(gateway, { ...body, stream: true })).text());
 }
@@ -59,14 +71,38 @@ export function readStream(raw: string): ReadStream {
   }
   const response = events.at(-1)?.response;
   const done = events.filter(({ type }) => type === 'response.output_item.done');
-  if (response?.status !== 'failed') expect(response.output).toEqual(done.toSorted((a, b) => a.output_index - b.output_index).map(({ item }) => item));
-  return { events, types: events.map(({ type }) => type), response, deltas: (type) => events.filter((event) => event.type === type).map(({ delta }) => delta).join('') };
+  if (response?.status !== 'failed') {
+    expect(response.output).toEqual(done.toSorted((a, b) => a.output_index - b.output_index).map(({ item }) => item));
+  }
+  return {
+    events,
+    types: events.map(({ type }) => type),
+    response,
+    deltas: (type) =>
+      events
+        .filter((event) => event.type === type)
+        .map(({ delta }) => delta)
+        .join(''),
+  };
 }
 
 /** The body of an answer of a provider with this API. */
 export const nativeBody = (output: readonly object[], more: object = {}): object => ({
-  id: 'resp_up', object: 'response', created_at: 1, status: 'completed', error: null, incomplete_details: null, model: 'native-1', output,
-  usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 14 },
+  id: 'resp_up',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  model: 'native-1',
+  output,
+  usage: {
+    input_tokens: 9,
+    input_tokens_details: { cached_tokens: 4 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 2 },
+    total_tokens: 14,
+  },
   ...more,
 });
 
@@ -74,6 +110,19 @@ export const nativeAnswer = (output: readonly object[], more: object = {}): Step
 
 /** A streamed answer of a provider with this API: these events, and the body at the end. */
 export const nativeStream = (events: readonly object[], body: object): Step =>
-  streams([{ type: 'response.created', response: { id: 'resp_up', status: 'in_progress', output: [] } }, ...events, { type: 'response.completed', response: body }].map((event, at) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`));
+  streams(
+    [
+      { type: 'response.created', response: { id: 'resp_up', status: 'in_progress', output: [] } },
+      ...events,
+      { type: 'response.completed', response: body },
+    ].map((event, at) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`),
+  );
 
-export const said = (text: string, more: object = {}): object => ({ id: 'msg_up', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [], logprobs: [] }], ...more });
+export const said = (text: string, more: object = {}): object => ({
+  id: 'msg_up',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+  ...more,
+});

@@ -21,9 +21,16 @@ afterEach(async () => {
   place.remove();
 });
 
-const begin = (): Promise<TestGateway> => testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { max_bytes: 65_536 } }] }) });
+const begin = (): Promise<TestGateway> =>
+  testGateway({
+    config: oneUpstream(upstream.url, {
+      server: { data_dir: place.path },
+      plugins: [...quietPlugins, { use: 'log/journal', with: { max_bytes: 65_536 } }],
+    }),
+  });
 const ask = async ({ chat }: TestGateway): Promise<string> => (await chat({})).headers.get('x-request-id') ?? '';
-const logOf = async ({ get }: TestGateway): Promise<{ error: string | null; waitingBytes: number }> => ((await (await get('/api/status')).json()) as { log: { error: string | null; waitingBytes: number } }).log;
+const logOf = async ({ get }: TestGateway): Promise<{ error: string | null; waitingBytes: number }> =>
+  ((await (await get('/api/status')).json()) as { log: { error: string | null; waitingBytes: number } }).log;
 
 async function deleteJournal({ lines }: TestGateway): Promise<void> {
   rmSync(join(place.path, 'journal'), { recursive: true });

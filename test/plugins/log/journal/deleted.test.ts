@@ -6,10 +6,15 @@ import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts
 import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
 import { folder } from './scene.ts';
 
-test.each([['the journal', 'journal', true], ['the journal of a gateway that nobody has asked yet', 'journal', false], ['the whole data directory', '', true]])('%s is made again where it was deleted, and later records are stored', async (_, part, isAsked) => {
+test.each([
+  ['the journal', 'journal', true],
+  ['the journal of a gateway that nobody has asked yet', 'journal', false],
+  ['the whole data directory', '', true],
+])('%s is made again where it was deleted, and later records are stored', async (_, part, isAsked) => {
   const place = folder();
   const upstream = await startUpstream(answers(completion('hello')));
-  const begin = () => testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
+  const begin = () =>
+    testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
   const gateway = await begin();
   const ask = async (): Promise<string> => (await gateway.chat({})).headers.get('x-request-id') ?? '';
   const isStored = async (id: string, { get } = gateway): Promise<boolean> => (await get(`/api/logs/${id}`)).status === 200;
@@ -34,8 +39,11 @@ test('the process log reports a damaged or deleted log database', async () => {
   const place = folder();
   const upstream = await startUpstream(answers(completion('hello')));
   writeFileSync(join(place.path, 'logs.db'), 'no database '.repeat(1000));
-  const gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
-  const said = (words: string): unknown => gateway.lines.filter((line) => line.includes(words)).map((line) => (JSON.parse(line) as { level: string }).level);
+  const gateway = await testGateway({
+    config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }),
+  });
+  const said = (words: string): unknown =>
+    gateway.lines.filter((line) => line.includes(words)).map((line) => (JSON.parse(line) as { level: string }).level);
   await expect.poll(() => said('The log database was damaged; it is kept as')).toEqual(['warn']);
   rmSync(join(place.path, 'logs.db'));
   await gateway.chat({});

@@ -9,7 +9,9 @@ import { folder } from './scene.ts';
 test('GET / reports a store that answers but accepts no records, and is ok again when the store accepts them', async () => {
   const place = folder();
   const upstream = await startUpstream(answers(completion('hello')));
-  const gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
+  const gateway = await testGateway({
+    config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }),
+  });
   const health = async (): Promise<unknown> => ((await (await gateway.get('/')).json()) as { health: unknown }).health;
   await expect.poll(health).toMatchObject({ status: 'ok', database: { connected: true } });
   const other = new DatabaseSync(join(place.path, 'logs.db'), { timeout: 5000 });

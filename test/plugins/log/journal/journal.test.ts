@@ -32,7 +32,14 @@ afterEach(async () => {
 });
 
 async function begin(options: object = {}, more: Record<string, unknown> = {}, plugins: readonly AnyPlugin[] = []): Promise<TestGateway> {
-  gateway = await testGateway({ plugins, config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: options }], ...more }) });
+  gateway = await testGateway({
+    plugins,
+    config: oneUpstream(upstream.url, {
+      server: { data_dir: place.path },
+      plugins: [...quietPlugins, { use: 'log/journal', with: options }],
+      ...more,
+    }),
+  });
   return gateway;
 }
 
@@ -48,14 +55,22 @@ async function read<Result>(what: (store: Store) => Promise<Result>): Promise<Re
 }
 
 /** All records, oldest first. */
-const stored = async (): Promise<readonly LoggedDetail[]> => await read(async (store) => (await store.exportRows(everything, { limit: 100 })).data.toReversed());
+const stored = async (): Promise<readonly LoggedDetail[]> =>
+  await read(async (store) => (await store.exportRows(everything, { limit: 100 })).data.toReversed());
 
-const summedUp = async (): Promise<StatsRow | undefined> => await read(async (store) => (await store.stats(everything, { by: null, limit: 1 }))[0]);
+const summedUp = async (): Promise<StatsRow | undefined> =>
+  await read(async (store) => (await store.stats(everything, { by: null, limit: 1 }))[0]);
 
 /** The folders of all journals. */
-const journals = (): string[] => readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
+const journals = (): string[] =>
+  readdirSync(join(place.path, 'journal'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(place.path, 'journal', name));
 
-const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+const files = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 
 describe('log/journal', () => {
   test('gives the record of an answer by its id as soon as the answer is sent, however often the log is read', async () => {
@@ -74,14 +89,22 @@ describe('log/journal', () => {
   test('returns the reasoning of answers that have reasoning, and none where no answer has it', async () => {
     const { post, get, records } = await begin();
     const read = async (...thoughts: readonly string[]): Promise<readonly unknown[]> => {
-      const choices = thoughts.map((thought, index) => ({ index, message: { role: 'assistant', content: 'Yes.', ...(thought !== '' && { reasoning_content: thought }) }, finish_reason: 'stop' }));
+      const choices = thoughts.map((thought, index) => ({
+        index,
+        message: { role: 'assistant', content: 'Yes.', ...(thought !== '' && { reasoning_content: thought }) },
+        finish_reason: 'stop',
+      }));
       upstream.script(answers({ ...completion('Yes.'), choices }));
       const reply = await post({ model: 'plain', n: choices.length, messages: [{ role: 'user', content: 'hi' }] });
       await reply.text();
       const record = (await (await get(`/api/logs/${reply.headers.get('x-request-id')}`)).json()) as LoggedDetail;
       return [record.reasoningContent, records.at(-1)?.reasoningContent];
     };
-    expect([await read('', ''), await read('', 'hm'), await read('hm', 'so')]).toEqual([[null, null], ['hm', 'hm'], ['hm\n\nso', 'hm\n\nso']]);
+    expect([await read('', ''), await read('', 'hm'), await read('hm', 'so')]).toEqual([
+      [null, null],
+      ['hm', 'hm'],
+      ['hm\n\nso', 'hm\n\nso'],
+    ]);
   });
 
   test('stores only the beginning of a caller’s long texts, also of a request that was only dispatched', async () => {
@@ -90,9 +113,15 @@ describe('log/journal', () => {
     const long = 'x'.repeat(1_000_000);
     const { post } = await begin({ bodies: false }, { routing: { models: { [long]: { candidates: ['plain'] } } } });
     const client = new AbortController();
-    const left = expect(post({ model: long, messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow('abort');
+    const left = expect(post({ model: long, messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow(
+      'abort',
+    );
     await dispatched.promise;
-    expect(journals().flatMap(files).reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(100_000);
+    expect(
+      journals()
+        .flatMap(files)
+        .reduce((sum, file) => sum + statSync(file).size, 0),
+    ).toBeLessThan(100_000);
     client.abort();
     await left;
   });
@@ -122,7 +151,9 @@ describe('log/journal', () => {
     });
     const { post, records } = await begin({}, {}, [slow]);
     const client = new AbortController();
-    const left = expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow('abort');
+    const left = expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow(
+      'abort',
+    );
     await asked.promise;
     client.abort();
     await left;
@@ -144,7 +175,13 @@ describe('log/journal', () => {
 
   test('keeps the count of lost records over a reload', async () => {
     const states = new States();
-    const config = oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 } }] });
+    const config = oneUpstream(upstream.url, {
+      server: { data_dir: place.path },
+      plugins: [
+        ...quietPlugins,
+        { use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 } },
+      ],
+    });
     const former = await testGateway({ config, states });
     const lost = async ({ get }: TestGateway): Promise<(string | undefined)[]> => {
       const text = await (await get('/metrics', { host: 'localhost' })).text();
@@ -160,20 +197,25 @@ describe('log/journal', () => {
 
   test('stores the answer that the caller saw', async () => {
     const { chat, records } = await begin();
-    const reply = await chat({ model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 }, { 'x-gateway-tenant-id': 'acme' });
+    const reply = await chat(
+      { model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 },
+      { 'x-gateway-tenant-id': 'acme' },
+    );
     const { served: _served, sent: _sent, request: _request, response: _response, ...logged } = records[0] as any;
-    expect(await stored()).toEqual([{
-      ...logged,
-      door: 'chat',
-      promptStart: 'hi',
-      // the kept record still gets the duration of the reply
-      timings: expect.any(Object),
-      id: reply.headers.get('x-request-id'),
-      metadata: { 'tenant-id': 'acme' },
-      reasoningContent: 'hm',
-      request: { model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low', temperature: 0.5, own_field: 1 },
-      response: { choices: [{ text: 'hello', reasoning: 'hm', finishReason: 'completed' }] },
-    }]);
+    expect(await stored()).toEqual([
+      {
+        ...logged,
+        door: 'chat',
+        promptStart: 'hi',
+        // the kept record still gets the duration of the reply
+        timings: expect.any(Object),
+        id: reply.headers.get('x-request-id'),
+        metadata: { 'tenant-id': 'acme' },
+        reasoningContent: 'hm',
+        request: { model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low', temperature: 0.5, own_field: 1 },
+        response: { choices: [{ text: 'hello', reasoning: 'hm', finishReason: 'completed' }] },
+      },
+    ]);
   });
 
   test('stores streams, refusals, failures and requests whose client left', async () => {
@@ -187,28 +229,49 @@ describe('log/journal', () => {
     await post('{"model":');
     await get('/nowhere');
     const rows = await stored();
-    expect(rows.map(({ outcome, stream }) => [outcome, stream])).toEqual([['answered', true], ['failed', false], ['gone', false], ['refused', false], ['refused', false], ['refused', false]]);
+    expect(rows.map(({ outcome, stream }) => [outcome, stream])).toEqual([
+      ['answered', true],
+      ['failed', false],
+      ['gone', false],
+      ['refused', false],
+      ['refused', false],
+      ['refused', false],
+    ]);
     expect(rows[0]).toMatchObject({ response: { choices: [{ text: 'onetwo' }] }, usage: { totalTokens: 15 } });
   });
 
   test('keeps no bodies of a request that asks so', async () => {
     const told: (string | null)[] = [];
-    const watching: AnyPlugin = { name: 'test/watching', summary: 'watches the live log', schema: {}, apply: ({ hooks, log }) => hooks.boot.tap(() => void log.reader()?.onRecord(({ promptStart }) => told.push(promptStart))) };
+    const watching: AnyPlugin = {
+      name: 'test/watching',
+      summary: 'watches the live log',
+      schema: {},
+      apply: ({ hooks, log }) => hooks.boot.tap(() => void log.reader()?.onRecord(({ promptStart }) => told.push(promptStart))),
+    };
     const { chat } = await begin({}, {}, [watching]);
     await chat({}, { 'x-log-bodies': 'off' });
     await chat({});
     expect(told).toEqual([null, 'hi']);
     const rows = await stored();
-    expect(rows.map(({ request, promptStart }) => [request === null, promptStart])).toEqual([[true, null], [false, 'hi']]);
+    expect(rows.map(({ request, promptStart }) => [request === null, promptStart])).toEqual([
+      [true, null],
+      [false, 'hi'],
+    ]);
     expect(rows[0]).toMatchObject({ response: null, reasoningContent: null, usage: { totalTokens: 15 } });
   });
 
   test('keeps no bodies of a key that is set so, and no bodies at all where the option is off', async () => {
-    const keys = [{ name: 'silent', key: 'one', log_bodies: false }, { name: 'open', key: 'two' }];
+    const keys = [
+      { name: 'silent', key: 'one', log_bodies: false },
+      { name: 'open', key: 'two' },
+    ];
     const { chat } = await begin({}, { keys });
     await chat({}, { authorization: 'Bearer one' });
     await chat({}, { authorization: 'Bearer two' });
-    expect((await stored()).map(({ key, request }) => [key, request === null])).toEqual([['silent', true], ['open', false]]);
+    expect((await stored()).map(({ key, request }) => [key, request === null])).toEqual([
+      ['silent', true],
+      ['open', false],
+    ]);
     const without = await begin({ bodies: false }, { keys });
     await without.chat({}, { authorization: 'Bearer two' });
     expect((await stored()).at(-1)).toMatchObject({ key: 'open', promptStart: null, request: null });
@@ -219,7 +282,9 @@ describe('log/journal', () => {
     await chat({}, { authorization: 'Bearer canary-of-the-caller', cookie: 'canary-cookie', 'x-request-id': 'no word, a sentence' });
     const during = files(place.path);
     await stored();
-    for (const file of [...new Set([...during, ...files(place.path)])].filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)) {
+    for (const file of [...new Set([...during, ...files(place.path)])].filter(
+      (path) => statSync(path, { throwIfNoEntry: false }) !== undefined,
+    )) {
       expect(readFileSync(file).includes('canary'), file).toBe(false);
       expect(readFileSync(file).includes('up-key'), file).toBe(false);
       expect(statSync(file).mode & 0o077, file).toBe(0);
@@ -230,7 +295,11 @@ describe('log/journal', () => {
     const { chat, lines } = await begin({ store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 });
     for (let at = 0; at < 60; at++) expect((await chat({ messages: [{ role: 'user', content: 'x'.repeat(2000) }] })).status).toBe(200);
     await gateway?.close();
-    expect(files(join(place.path, 'journal')).filter((file) => file.endsWith('.seg')).reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(80_000);
+    expect(
+      files(join(place.path, 'journal'))
+        .filter((file) => file.endsWith('.seg'))
+        .reduce((sum, file) => sum + statSync(file).size, 0),
+    ).toBeLessThan(80_000);
     expect(lines.filter((line) => line.includes('does not take records'))).toHaveLength(1);
     const back = await begin();
     const { data } = await (async () => {
@@ -247,7 +316,10 @@ describe('log/journal', () => {
     expect((await stored())[0]?.request).toMatchObject({ reasoning: { max_tokens: 2000, exclude: true } });
   });
 
-  test.each([['disk', 1], ['os', 0]])('waits for the device where durability is %s', async (durability, times) => {
+  test.each([
+    ['disk', 1],
+    ['os', 0],
+  ])('waits for the device where durability is %s', async (durability, times) => {
     const { chat, lines } = await begin({ durability });
     // the kernel accepts writes to /dev/null, and refuses to sync it
     const segment = pathOf(journals()[0] as string, 1);
@@ -260,16 +332,23 @@ describe('log/journal', () => {
 
   test.each([false, true])('stores a request once if its client leaves while it ends (streamed: %s)', async (stream) => {
     const [ending, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = probe(({ hooks }) => hooks.log.tapPromise('test/probe', async () => {
-      ending.resolve();
-      await mayEnd.promise;
-    }));
+    const slow = probe(({ hooks }) =>
+      hooks.log.tapPromise('test/probe', async () => {
+        ending.resolve();
+        await mayEnd.promise;
+      }),
+    );
     upstream.script(stream ? streams(said('one')) : answers(completion('one')));
     const { gateway: running, records } = await begin({}, {}, [slow]);
     const listening = await listen({ host: '127.0.0.1', port: 0, limits: running.config.server.limits, service: () => running });
     const leaving = new AbortController();
     const body = JSON.stringify({ model: 'plain', stream, messages: [{ role: 'user', content: 'hi' }] });
-    const reply = fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: leaving.signal }).then((response) => response.text());
+    const reply = fetch(`${listening.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal: leaving.signal,
+    }).then((response) => response.text());
     await ending.promise;
     const [exchange] = running.running;
     const left = new Promise<void>((resolve) => exchange?.cancellation.onCancel(resolve));
@@ -326,7 +405,10 @@ describe('log/journal', () => {
     expect(refusal).toMatch(/`url` is no address of PostgreSQL: write postgres:.*%2F for \//);
     expect(refusal).not.toContain(secret);
     writeFileSync(join(place.path, 'file'), '');
-    await expect(begin({}, { server: { data_dir: join(place.path, 'file') } })).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('data_dir') });
+    await expect(begin({}, { server: { data_dir: join(place.path, 'file') } })).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining('data_dir'),
+    });
   });
 
   test('lets two gateways of one process share a data directory, as at a reload', async () => {

@@ -5,22 +5,33 @@ import { oneUpstream } from '../../../_kit/gateway.ts';
 import { pause } from '../../../_kit/upstream.ts';
 
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
-const event = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'plain-1', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish !== null && { usage }) })}\n\n`;
+const event = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'plain-1', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish !== null && { usage }) })}\n\n`;
 
 /** Answers at once, or as a stream of three pieces with pauses. */
-export const startProvider = (): Promise<ScriptedUpstream> => startUpstream(async (reply, { json }) => {
-  if (json['stream'] !== true) {
-    reply.writeHead(200, { 'content-type': 'application/json' });
-    reply.end(JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'plain-1', choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }], usage }));
-    return;
-  }
-  reply.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const piece of [event({ role: 'assistant', content: 'one' }), event({ content: 'two' }), event({}, 'stop') + 'data: [DONE]\n\n']) {
-    reply.write(piece);
-    await pause(15);
-  }
-  reply.end();
-});
+export const startProvider = (): Promise<ScriptedUpstream> =>
+  startUpstream(async (reply, { json }) => {
+    if (json['stream'] !== true) {
+      reply.writeHead(200, { 'content-type': 'application/json' });
+      reply.end(
+        JSON.stringify({
+          id: 'x',
+          object: 'chat.completion',
+          created: 1,
+          model: 'plain-1',
+          choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+          usage,
+        }),
+      );
+      return;
+    }
+    reply.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const piece of [event({ role: 'assistant', content: 'one' }), event({ content: 'two' }), event({}, 'stop') + 'data: [DONE]\n\n']) {
+      reply.write(piece);
+      await pause(15);
+    }
+    reply.end();
+  });
 
 export interface Journal {
   readonly store: 'sqlite' | 'postgres';
@@ -29,11 +40,23 @@ export interface Journal {
 }
 
 /** The config of a gateway whose journal is in this folder. */
-export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> => oneUpstream(upstream, {
-  server: { port: 0, data_dir: dataDir },
-  // cost: a start with all plugins takes twice the CPU
-  plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'metadata/headers', 'route/policy', 'stream/upstream', 'log/estimate', 'log/cost', 'dialects/openai-chat', { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
-});
+export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> =>
+  oneUpstream(upstream, {
+    server: { port: 0, data_dir: dataDir },
+    // cost: a start with all plugins takes twice the CPU
+    plugins: [
+      'endpoints/chat-completions',
+      'endpoints/health',
+      'auth/keys',
+      'metadata/headers',
+      'route/policy',
+      'stream/upstream',
+      'log/estimate',
+      'log/cost',
+      'dialects/openai-chat',
+      { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } },
+    ],
+  });
 
 export interface Seen {
   /** Requests whose reply was complete. */
@@ -53,7 +76,11 @@ export function call(url: string, connections: number, seen: Seen): () => Promis
     let id: string | null = null;
     try {
       const stream = number++ % 3 === 0;
-      const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-gateway-tenant': 'acme' }, body: JSON.stringify({ model: 'plain', stream, messages: [{ role: 'user', content: 'hi' }] }) });
+      const reply = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-gateway-tenant': 'acme' },
+        body: JSON.stringify({ model: 'plain', stream, messages: [{ role: 'user', content: 'hi' }] }),
+      });
       id = reply.headers.get('x-request-id');
       const text = await reply.text();
       if (reply.status !== 200 || (stream && !text.endsWith('data: [DONE]\n\n'))) throw new Error(`${reply.status} ${text}`);
@@ -67,7 +94,8 @@ export function call(url: string, connections: number, seen: Seen): () => Promis
   const callers = Array.from({ length: connections }, async () => {
     while (!phase.isOver) {
       await one();
-      // cost: without this pause the callers use a whole core, which the starting gateways need. The test needs requests at any time, not many of them
+      // cost: without this pause the callers use a whole core, which the starting
+      // gateways need. The test needs requests at any time, not many of them
       await pause(40);
     }
   });

@@ -41,7 +41,11 @@ async function gatewayWith(journal: Journal, more: object = {}): Promise<Running
   return gateway;
 }
 
-const journalIn = (store: Journal['store'], url?: string): Journal => ({ store, url: store === 'postgres' ? (url ?? server.database()) : null, dataDir: place.path });
+const journalIn = (store: Journal['store'], url?: string): Journal => ({
+  store,
+  url: store === 'postgres' ? (url ?? server.database()) : null,
+  dataDir: place.path,
+});
 
 /** All records, when no record waits in a journal any more. */
 async function recordsIn(journal: Journal): Promise<LoggedRequest[]> {
@@ -58,13 +62,16 @@ async function recordsIn(journal: Journal): Promise<LoggedRequest[]> {
   return records;
 }
 
-const journalsIn = (dataDir: string): string[] => readdirSync(join(dataDir, 'journal')).filter((name) => existsSync(join(dataDir, 'journal', name, 'lock')));
+const journalsIn = (dataDir: string): string[] =>
+  readdirSync(join(dataDir, 'journal')).filter((name) => existsSync(join(dataDir, 'journal', name, 'lock')));
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await pause(50);
 }
 
-/** Freezes or kills PostgreSQL, and returns what brings it back. A test that fails before brings it back at its end, for the tests after it. */
+/**
+ * Freezes or kills PostgreSQL, and returns what brings it back. A test that fails before brings it back at its end, for the tests after it.
+ */
 async function takeAway(how: 'frozen' | 'killed'): Promise<() => Promise<void>> {
   if (how === 'frozen') server.freeze();
   else await server.kill();
@@ -147,22 +154,25 @@ describe('PostgreSQL', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test.each(['SIGTERM', 'SIGKILL'] as const)('frozen during a write, and the gateway ended by %s: the next gateway stores each record once', async (signal) => {
-    const journal = journalIn('postgres');
-    const former = await gatewayWith(journal);
-    const bringBack = await takeAway('frozen');
-    const seen = nothingSeen();
-    const stop = call(former.url, 2, seen);
-    await until(async () => (await health(former)).status === 'degraded');
-    await stop();
-    await former.stop(signal);
-    await bringBack();
-    const next = await gatewayWith(journal);
-    await until(() => journalsIn(place.path).length === 1);
-    expect(await next.stop()).toBe(0);
-    expect(seen.failed + seen.broken.size).toBe(0);
-    expect((await recordsIn(journal)).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
-  });
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'frozen during a write, and the gateway ended by %s: the next gateway stores each record once',
+    async (signal) => {
+      const journal = journalIn('postgres');
+      const former = await gatewayWith(journal);
+      const bringBack = await takeAway('frozen');
+      const seen = nothingSeen();
+      const stop = call(former.url, 2, seen);
+      await until(async () => (await health(former)).status === 'degraded');
+      await stop();
+      await former.stop(signal);
+      await bringBack();
+      const next = await gatewayWith(journal);
+      await until(() => journalsIn(place.path).length === 1);
+      expect(await next.stop()).toBe(0);
+      expect(seen.failed + seen.broken.size).toBe(0);
+      expect((await recordsIn(journal)).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
+    },
+  );
 
   test('absent at the start: the gateway serves, and stores the records when PostgreSQL comes', async () => {
     const journal = journalIn('postgres');
@@ -195,7 +205,7 @@ describe('PostgreSQL', () => {
 
   test('that refuses the password is reported as auth_failed', async () => {
     const url = server.database();
-    server.psql(url, "create role guest login");
+    server.psql(url, 'create role guest login');
     const gateway = await gatewayWith(journalIn('postgres', url.replace('gateway@', 'nobody@')));
     expect((await health(gateway)).database).toEqual({ connected: false, error: 'auth_failed' });
   });

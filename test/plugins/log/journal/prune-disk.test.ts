@@ -20,7 +20,11 @@ test('the file keeps its size where the disk has no room to make it smaller, and
   });
   await store.open();
   const longAgo = Date.now() - 60 * 86_400_000;
-  await store.insert(Array.from({ length: 900 }, (_, number) => rowFor({ at: (number < 400 ? longAgo : Date.now()) + number, number, request: request(randomBytes(4000).toString('base64')) })));
+  await store.insert(
+    Array.from({ length: 900 }, (_, number) =>
+      rowFor({ at: (number < 400 ? longAgo : Date.now()) + number, number, request: request(randomBytes(4000).toString('base64')) }),
+    ),
+  );
   const usedKb = readdirSync(place.path).reduce((sum, file) => sum + statSync(join(place.path, file)).size, 0) / 1024;
   disk.grow(`${Math.ceil(usedKb) + 1500}k`);
   const pruned = async (): Promise<string> => {
@@ -28,7 +32,9 @@ test('the file keeps its size where the disk has no room to make it smaller, and
     await prune(settings, { flags: { text: () => '30d' } as never, json: false, print: (text) => void (said += text) });
     return said;
   };
-  expect(await pruned()).toMatch(/^400 of 900 records deleted: [^]* The file keeps its size, because \d\.\d MB of free disk are needed to make it smaller; new records use its empty \d\.\d MB\.\n$/);
+  expect(await pruned()).toMatch(
+    /^400 of 900 records deleted: [^]* The file keeps its size, because \d\.\d MB of free disk are needed to make it smaller; new records use its empty \d\.\d MB\.\n$/,
+  );
   disk.grow('32m');
   expect(await pruned()).toMatch(/^0 of 500 records deleted: [^]* The file is made smaller by \d\.\d MB\.\n$/);
 });

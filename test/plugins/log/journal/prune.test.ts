@@ -26,7 +26,10 @@ afterEach(async () => {
   place.remove();
 });
 
-const rowsAt = (at: number, from: number, count: number) => Array.from({ length: count }, (_, number) => rowFor({ at: at + from + number, number: from + number, request: request(randomBytes(4000).toString('base64')) }));
+const rowsAt = (at: number, from: number, count: number) =>
+  Array.from({ length: count }, (_, number) =>
+    rowFor({ at: at + from + number, number: from + number, request: request(randomBytes(4000).toString('base64')) }),
+  );
 
 /** What the command prints. */
 async function pruned(span: string): Promise<string> {
@@ -35,7 +38,8 @@ async function pruned(span: string): Promise<string> {
   return said;
 }
 
-const sizeOf = (): number => ['', '-wal'].reduce((sum, part) => sum + (statSync(sqliteFile(place.path) + part, { throwIfNoEntry: false })?.size ?? 0), 0);
+const sizeOf = (): number =>
+  ['', '-wal'].reduce((sum, part) => sum + (statSync(sqliteFile(place.path) + part, { throwIfNoEntry: false })?.size ?? 0), 0);
 
 test('the room of deleted records goes back to the disk, also beside a gateway that serves', async () => {
   await store.insert(rowsAt(longAgo, 0, 500));

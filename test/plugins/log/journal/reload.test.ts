@@ -24,7 +24,8 @@ afterEach(async () => {
   place.remove();
 });
 
-const begin = (plugins: readonly unknown[] = ['log/journal'], dataDir = place.path): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, ...plugins] }) });
+const begin = (plugins: readonly unknown[] = ['log/journal'], dataDir = place.path): Promise<TestGateway> =>
+  testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, ...plugins] }) });
 
 /** Sends requests while the journal of the gateway cannot be written. Returns their ids. */
 async function requestsWithoutJournal(gateway: TestGateway): Promise<readonly string[]> {
@@ -40,14 +41,17 @@ async function requestsWithoutJournal(gateway: TestGateway): Promise<readonly st
 }
 
 const lossesOf = ({ lines }: TestGateway): readonly string[] => lines.filter((line) => line.includes('were lost'));
-const droppedAt = async ({ get }: TestGateway): Promise<string | undefined> => /^gateway_log_records_dropped_total (.+)$/m.exec(await (await get('/metrics', { host: 'localhost' })).text())?.[1];
+const droppedAt = async ({ get }: TestGateway): Promise<string | undefined> =>
+  /^gateway_log_records_dropped_total (.+)$/m.exec(await (await get('/metrics', { host: 'localhost' })).text())?.[1];
 
 test('records that wait in memory survive a reload', async () => {
   const former = await begin();
   const ids = await requestsWithoutJournal(former);
   const next = await begin();
   await former.close();
-  const records = await Promise.all(ids.map(async (id) => (await (await next.get(`/api/logs/${id}`)).json()) as { outcome: string; request: unknown }));
+  const records = await Promise.all(
+    ids.map(async (id) => (await (await next.get(`/api/logs/${id}`)).json()) as { outcome: string; request: unknown }),
+  );
   expect(records).toEqual(ids.map((id) => expect.objectContaining({ id, outcome: 'answered', request: expect.anything() })));
   expect([lossesOf(former), await droppedAt(next)]).toEqual([[], '0']);
   await next.close();
@@ -90,10 +94,15 @@ test('a request whose begin is in the journal and whose end waits in memory does
 });
 
 test('records that wait for a store stay in the old data_dir, the process log says so, and they are stored after they are moved', async () => {
-  const former = await begin([{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' } }], join(place.path, 'former'));
+  const former = await begin(
+    [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' } }],
+    join(place.path, 'former'),
+  );
   const id = (await former.chat({})).headers.get('x-request-id') ?? '';
   await former.close();
-  const [said] = former.lines.flatMap((line) => (line.includes('did not take the rest of the journal') ? [JSON.parse(line) as { folder: string }] : []));
+  const [said] = former.lines.flatMap((line) =>
+    line.includes('did not take the rest of the journal') ? [JSON.parse(line) as { folder: string }] : [],
+  );
   const left = said?.folder ?? '';
   mkdirSync(join(place.path, 'journal'));
   renameSync(left, join(place.path, 'journal', basename(left)));

@@ -55,7 +55,20 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     door: 'chat',
     promptStart: null,
     metadata: {},
-    attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, startedMs: 5, durationMs: 90, timeToFirstTokenMs: 20, retryAfterMs: null, error: null }],
+    attempts: [
+      {
+        provider: 'up',
+        model: 'plain',
+        externalId: 'plain-1',
+        outcome: 'answered',
+        status: 200,
+        startedMs: 5,
+        durationMs: 90,
+        timeToFirstTokenMs: 20,
+        retryAfterMs: null,
+        error: null,
+      },
+    ],
     ruledOut: [],
     adjustments: [],
     error: null,
@@ -67,15 +80,49 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
 }
 
 /** An attempt that failed, or that was answered. */
-export const attempt = (outcome: string, more: Partial<Finished['attempts'][number]> = {}): Finished['attempts'][number] =>
-  ({ provider: 'up', model: 'plain', externalId: 'plain-1', outcome, status: outcome === 'answered' ? 200 : 503, startedMs: 5, durationMs: 90, timeToFirstTokenMs: null, retryAfterMs: null, error: outcome === 'answered' ? null : 'It broke.', ...more });
+export const attempt = (outcome: string, more: Partial<Finished['attempts'][number]> = {}): Finished['attempts'][number] => ({
+  provider: 'up',
+  model: 'plain',
+  externalId: 'plain-1',
+  outcome,
+  status: outcome === 'answered' ? 200 : 503,
+  startedMs: 5,
+  durationMs: 90,
+  timeToFirstTokenMs: null,
+  retryAfterMs: null,
+  error: outcome === 'answered' ? null : 'It broke.',
+  ...more,
+});
 
-export const rowFor = (more: Parameters<typeof finished>[0] = {}): Row => rowOf({ payload: JSON.stringify(finished(more)), isInterrupted: false });
+export const rowFor = (more: Parameters<typeof finished>[0] = {}): Row =>
+  rowOf({ payload: JSON.stringify(finished(more)), isInterrupted: false });
 
 /** A request and an answer as the pipeline has them. */
 export const request = (content: string): any => ({
-  model: 'plain', messages: [{ role: 'user', content }], stream: false, includeUsage: false, reasoning: { effort: 'low', maxTokens: null }, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null,
-  maxTokens: 64, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null, rest: { top_k: 4 },
+  model: 'plain',
+  messages: [{ role: 'user', content }],
+  stream: false,
+  includeUsage: false,
+  reasoning: { effort: 'low', maxTokens: null },
+  tools: null,
+  toolChoice: null,
+  parallelToolCalls: null,
+  responseFormat: null,
+  maxTokens: 64,
+  temperature: null,
+  topP: null,
+  stop: null,
+  seed: null,
+  n: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  logitBias: null,
+  logprobs: null,
+  topLogprobs: null,
+  user: null,
+  rest: { top_k: 4 },
 });
 
-export const response = (text: string, reasoning = ''): any => ({ choices: [{ text, reasoning, refusal: '', details: [], toolCalls: [], extras: [], finish: 'completed', native: 'stop' }] });
+export const response = (text: string, reasoning = ''): any => ({
+  choices: [{ text, reasoning, refusal: '', details: [], toolCalls: [], extras: [], finish: 'completed', native: 'stop' }],
+});

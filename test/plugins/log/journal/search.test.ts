@@ -13,9 +13,18 @@ let gateway: TestGateway;
 beforeAll(async () => {
   const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
   await store.open();
-  await store.insert(Array.from({ length: records }, (_, number) => rowFor({ at: begin + number, number, request: request(number < 3 || number === records - 1 ? 'the needle' : 'hay') })));
+  await store.insert(
+    Array.from({ length: records }, (_, number) =>
+      rowFor({ at: begin + number, number, request: request(number < 3 || number === records - 1 ? 'the needle' : 'hay') }),
+    ),
+  );
   await store.close();
-  gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { data_dir: place.path }, plugins: ['endpoints/logs', { use: 'log/journal', with: { retention_days: 0 } }, 'dialects/openai-chat'] }) });
+  gateway = await testGateway({
+    config: oneUpstream('http://127.0.0.1:9/v1', {
+      server: { data_dir: place.path },
+      plugins: ['endpoints/logs', { use: 'log/journal', with: { retention_days: 0 } }, 'dialects/openai-chat'],
+    }),
+  });
 });
 afterAll(async () => {
   await gateway.close();
@@ -33,17 +42,26 @@ test('a search fills its page, however far apart the matches are, and then says 
 });
 
 test('a search has as many rows as the sums count', async () => {
-  const [{ data, next }, { data: [sums] }] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
+  const [
+    { data, next },
+    {
+      data: [sums],
+    },
+  ] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
   expect([data.length, next, sums.requests]).toEqual([4, null, 4]);
 });
 
 test('a search cannot be sorted, and its error says so', async () => {
-  expect(await ask('/api/logs?q=needle&sort=cost')).toMatchObject({ error: { code: 'invalid_value', message: expect.stringContaining('leave "sort" or "q" out') } });
+  expect(await ask('/api/logs?q=needle&sort=cost')).toMatchObject({
+    error: { code: 'invalid_value', message: expect.stringContaining('leave "sort" or "q" out') },
+  });
 });
 
 test('a list is sorted by the largest values, over its pages', async () => {
   const first = await ask('/api/logs?sort=duration&limit=2');
   expect(first.data).toHaveLength(2);
   expect((await ask(`/api/logs?sort=duration&limit=2&cursor=${first.next}`)).data).toHaveLength(2);
-  expect(await ask('/api/logs?sort=costs')).toMatchObject({ error: { param: 'sort', message: expect.stringContaining('Did you mean "cost"?') } });
+  expect(await ask('/api/logs?sort=costs')).toMatchObject({
+    error: { param: 'sort', message: expect.stringContaining('Did you mean "cost"?') },
+  });
 });

@@ -26,7 +26,12 @@ beforeEach(async () => {
   mkdirSync(disk);
   small = mountSmallDisk(disk, '4m');
   upstream = await startUpstream(answers(completion('hello')));
-  gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: disk }, plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }] }) });
+  gateway = await testGateway({
+    config: oneUpstream(upstream.url, {
+      server: { data_dir: disk },
+      plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }],
+    }),
+  });
 });
 
 afterEach(async () => {
@@ -36,7 +41,10 @@ afterEach(async () => {
   place.remove();
 });
 
-const unlogged = { code: 'log_unavailable', message: 'The request log cannot be written now, and this gateway answers only requests that are on record.' };
+const unlogged = {
+  code: 'log_unavailable',
+  message: 'The request log cannot be written now, and this gateway answers only requests that are on record.',
+};
 
 /** The kernel takes what is written to /dev/null, and refuses to sync it. */
 function breakJournal(): void {
@@ -48,10 +56,12 @@ function breakJournal(): void {
 }
 
 /** Answers as the step does, when the disk has no room any more. */
-const onceFull = (step: Step): Step => (response, asked) => {
-  fillDisk();
-  return step(response, asked);
-};
+const onceFull =
+  (step: Step): Step =>
+  (response, asked) => {
+    fillDisk();
+    return step(response, asked);
+  };
 
 /** Takes all room that the disk has. */
 function fillDisk(): void {
@@ -75,7 +85,10 @@ test('asks no provider where the start of the request cannot be written', async 
   expect(upstream.asked).toHaveLength(0);
 });
 
-/** All threads that Node has for files wait for a pipe that nobody writes, as they wait for a disk that hangs. Returns the function that ends this. */
+/**
+ * All threads that Node has for files wait for a pipe that nobody writes,
+ * as they wait for a disk that hangs. Returns the function that ends this.
+ */
 function hangFiles(): () => Promise<void> {
   const pipe = join(place.path, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -89,7 +102,13 @@ function hangFiles(): () => Promise<void> {
 
 test('asks no provider as a hedge either, while the start of the request waits for the disk', async () => {
   const second = await startUpstream(answers(completion('hello')));
-  const hedging = await testGateway({ config: twoUpstreams(upstream.url, second.url, { server: { data_dir: join(place.path, 'hedging') }, routing: { default: { strategy: 'ordered', hedge_ms: 20 } }, plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }] }) });
+  const hedging = await testGateway({
+    config: twoUpstreams(upstream.url, second.url, {
+      server: { data_dir: join(place.path, 'hedging') },
+      routing: { default: { strategy: 'ordered', hedge_ms: 20 } },
+      plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }],
+    }),
+  });
   const release = hangFiles();
   const response = await hedging.chat({});
   await release();
@@ -121,5 +140,7 @@ test('answers again when the disk has room', async () => {
 test('says that it cannot keep records', async () => {
   breakJournal();
   await gateway.chat({});
-  expect(await (await gateway.get('/')).json()).toMatchObject({ health: { status: 'degraded', database: { connected: false, error: 'journal_not_written' } } });
+  expect(await (await gateway.get('/')).json()).toMatchObject({
+    health: { status: 'degraded', database: { connected: false, error: 'journal_not_written' } },
+  });
 });

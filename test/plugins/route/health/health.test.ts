@@ -32,7 +32,14 @@ describe('a target that is limited', () => {
     const gateway = await pair([fault(429, { 'retry-after': '60' })]);
     expect(new Set(await statusesOf(gateway, 20))).toEqual(new Set([200]));
     expect([gateway.one.asked.length, gateway.two.asked.length]).toEqual([1, 20]);
-    expect(gateway.records[1]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/health', reason: expect.stringMatching(/^rests for [56]\d s \(rate limit\)$/) as string }]);
+    expect(gateway.records[1]?.ruledOut).toEqual([
+      {
+        provider: 'one',
+        model: 'plain',
+        by: 'route/health',
+        reason: expect.stringMatching(/^rests for [56]\d s \(rate limit\)$/) as string,
+      },
+    ]);
   });
 
   it('is asked again when its rest is over', async () => {
@@ -59,9 +66,20 @@ describe('a reload that replaces the key', () => {
     const verdicts: Record<string, Step> = { 'Bearer revoked': fault(401), 'Bearer limited': fault(429, { 'retry-after': '60' }) };
     const up = await provider((response, asked) => (verdicts[asked.headers.authorization ?? ''] ?? fine)(response, asked));
     const states = new States();
-    return (keys) => gatewayOf({ ...once, providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: keys } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'up' }] }] }, { states });
+    return (keys) =>
+      gatewayOf(
+        {
+          ...once,
+          providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: keys } },
+          models: [{ id: 'plain', free: true, providers: [{ providerId: 'up' }] }],
+        },
+        { states },
+      );
   }
-  const statesOf = async ({ get }: TestGateway): Promise<string[]> => ((await (await get('/api/targets')).json()) as { data: { target: string; state: string }[] }).data.map(({ target, state }) => `${target} ${state}`);
+  const statesOf = async ({ get }: TestGateway): Promise<string[]> =>
+    ((await (await get('/api/targets')).json()) as { data: { target: string; state: string }[] }).data.map(
+      ({ target, state }) => `${target} ${state}`,
+    );
 
   it.each(['revoked', 'limited'])('ends the rest of a key that is %s: the new key is asked at once', async (key) => {
     const gatewayWith = await withKeys();
@@ -100,7 +118,10 @@ describe('a dead target', () => {
   it('is asked as often as its circuit breaker allows', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
-    const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 2 } } } });
+    const gateway = await gatewayOf({
+      ...config,
+      providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 2 } } },
+    });
     await statusesOf(gateway, 10);
     expect(one.asked).toHaveLength(2);
   });
@@ -116,12 +137,20 @@ describe('a dead target', () => {
   it('is tried by one request when its rest is over, while other requests go to another target', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
-    const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 1, rest_ms: 50 } } } });
+    const gateway = await gatewayOf({
+      ...config,
+      providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 1, rest_ms: 50 } } },
+    });
     await gateway.chat({});
     one.script(hangs);
     const left = new AbortController();
     const tries = (async () => {
-      for (let asked = one.asked.length; one.asked.length === asked;) await Promise.race([gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: left.signal }), new Promise((resolve) => setTimeout(resolve, 60))]).catch(() => {});
+      for (let asked = one.asked.length; one.asked.length === asked;) {
+        await Promise.race([
+          gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: left.signal }),
+          new Promise((resolve) => setTimeout(resolve, 60)),
+        ]).catch(() => {});
+      }
     })();
     await tries;
     const asked = one.asked.length;
@@ -139,7 +168,10 @@ describe('where every target rests', () => {
     const response = await chat({});
     const seconds = response.headers.get('retry-after') ?? '';
     expect([response.status, Number(seconds) > 50]).toEqual([429, true]);
-    expect(await errorOf(response)).toMatchObject({ code: 'upstream_rate_limited', message: `The providers of "plain" are rate limited; the next try is possible in ${seconds} s.` });
+    expect(await errorOf(response)).toMatchObject({
+      code: 'upstream_rate_limited',
+      message: `The providers of "plain" are rate limited; the next try is possible in ${seconds} s.`,
+    });
     expect(up.asked).toHaveLength(1);
   });
 
@@ -148,8 +180,17 @@ describe('where every target rests', () => {
     const { chat, records } = await gatewayOf(oneUpstream(up.url, once));
     for (let at = 0; at < 10; at++) await chat({});
     const response = await chat({});
-    expect([response.status, Number(response.headers.get('retry-after')) > 0, (await errorOf(response)).code, up.asked.length]).toEqual([503, true, 'no_provider_available', 10]);
-    expect(records.at(-1)).toMatchObject({ outcome: 'refused', attempts: [], ruledOut: [{ by: 'route/health', reason: expect.stringMatching(/^rests for \d s \(failures\)$/) as string }] });
+    expect([response.status, Number(response.headers.get('retry-after')) > 0, (await errorOf(response)).code, up.asked.length]).toEqual([
+      503,
+      true,
+      'no_provider_available',
+      10,
+    ]);
+    expect(records.at(-1)).toMatchObject({
+      outcome: 'refused',
+      attempts: [],
+      ruledOut: [{ by: 'route/health', reason: expect.stringMatching(/^rests for \d s \(failures\)$/) as string }],
+    });
   });
 
   it('a request waits for the first rest to end, where that is soon', async () => {
@@ -163,7 +204,9 @@ describe('where every target rests', () => {
     const gateway = await pair([fault(401)]);
     await statusesOf(gateway, 5);
     expect(gateway.one.asked).toHaveLength(1);
-    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([{ reason: expect.stringMatching(/^rests for [56]\d s \(refused key\)$/) as string }]);
+    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([
+      { reason: expect.stringMatching(/^rests for [56]\d s \(refused key\)$/) as string },
+    ]);
   });
 });
 
@@ -174,19 +217,25 @@ it('errors of callers put no target to rest', async () => {
 });
 
 it('a file that the caller names and the key may not read puts no target to rest, and another target is asked', async () => {
-  const gateway = await pair([answers({ error: { message: 'You do not have permission to access the File f1 or it may not exist.' } }, { status: 403 })]);
+  const gateway = await pair([
+    answers({ error: { message: 'You do not have permission to access the File f1 or it may not exist.' } }, { status: 403 }),
+  ]);
   expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([200]));
   expect(gateway.one.asked).toHaveLength(30);
 });
 
-it.each([403, 404])('a %d puts no target to rest that answers other requests, because it may be about what the caller names', async (status) => {
-  const refusing: Step = (response, asked) => (asked.text.includes('file of nobody') ? fault(status) : fine)(response, asked);
-  const gateway = await pair([refusing]);
-  const served = async (content: string): Promise<string | null> => (await gateway.chat({ messages: [{ role: 'user', content }] })).headers.get('x-provider');
-  expect(await served('hi')).toBe('one');
-  for (let at = 0; at < 12; at++) expect(await served('file of nobody')).toBe('two');
-  expect([await served('hi'), gateway.one.asked.length]).toEqual(['one', 14]);
-});
+it.each([403, 404])(
+  'a %d puts no target to rest that answers other requests, because it may be about what the caller names',
+  async (status) => {
+    const refusing: Step = (response, asked) => (asked.text.includes('file of nobody') ? fault(status) : fine)(response, asked);
+    const gateway = await pair([refusing]);
+    const served = async (content: string): Promise<string | null> =>
+      (await gateway.chat({ messages: [{ role: 'user', content }] })).headers.get('x-provider');
+    expect(await served('hi')).toBe('one');
+    for (let at = 0; at < 12; at++) expect(await served('file of nobody')).toBe('two');
+    expect([await served('hi'), gateway.one.asked.length]).toEqual(['one', 14]);
+  },
+);
 
 it.each([
   ['a key that is wrong', (name: string) => `${name}: Extra inputs are not permitted`, 'invalid api key'],

@@ -23,10 +23,14 @@ interface Pair extends TestGateway {
 
 async function pair(one: Step, two: Step, breaker: object | false, models: object = {}): Promise<Pair> {
   const [first, second] = [await provider(one), await provider(two)];
-  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 200, retry: { same_target: 0 } }, models } }) as { providers: { one: object; two: object } };
+  const config = twoUpstreams(first.url, second.url, {
+    routing: { default: { strategy: 'ordered', hedge_ms: 200, retry: { same_target: 0 } }, models },
+  }) as { providers: { one: object; two: object } };
   const providers = { one: { ...config.providers.one, breaker }, two: { ...config.providers.two, breaker } };
   const routed: string[] = [];
-  const noting = probe(({ hooks }) => hooks.route.tap({ stage: LATE + 1 }, (candidates) => (routed.push(candidates[0]?.provider.id ?? ''), candidates)));
+  const noting = probe(({ hooks }) =>
+    hooks.route.tap({ stage: LATE + 1 }, (candidates) => (routed.push(candidates[0]?.provider.id ?? ''), candidates)),
+  );
   return { one: first, two: second, routed, ...(await gatewayOf({ ...config, providers }, { plugins: [noting] })) };
 }
 
@@ -69,29 +73,48 @@ describe('a target that is outrun each time', () => {
   it('is named in a dry run, which does not ask it', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
     await gateway.chat({});
-    const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as { candidates: { provider: string; standing: boolean; reason: string }[] };
-    expect(candidates.map(({ provider: id, standing }) => [id, standing])).toEqual([['two', true], ['one', true]]);
+    const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as {
+      candidates: { provider: string; standing: boolean; reason: string }[];
+    };
+    expect(candidates.map(({ provider: id, standing }) => [id, standing])).toEqual([
+      ['two', true],
+      ['one', true],
+    ]);
     expect(candidates[1]?.reason).toMatch(/was outrun again and again, so the others are asked before it for \d+ s/);
   });
 
   it('is listed with the time until which it is asked last, unless it is woken', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
     await gateway.chat({});
-    const listed = async (): Promise<readonly ShownTarget[]> => ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
+    const listed = async (): Promise<readonly ShownTarget[]> =>
+      ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
     const [one, two] = await listed();
-    expect([one, two]).toMatchObject([{ target: 'one/plain-1', state: 'standing', why: null }, { target: 'two/plain-1', state: 'standing' }]);
+    expect([one, two]).toMatchObject([
+      { target: 'one/plain-1', state: 'standing', why: null },
+      { target: 'two/plain-1', state: 'standing' },
+    ]);
     const forMs = Date.parse(one?.askedLastUntil ?? '') - Date.now();
     expect(forMs).toBeGreaterThan(0);
     expect(forMs).toBeLessThanOrEqual(60_000);
     const woken = await gateway.post('', { path: '/api/targets/wake?name=one%2Fplain-1' });
-    for (const target of [two, (await woken.json()) as ShownTarget, ...(await listed())]) expect(target).not.toHaveProperty('askedLastUntil');
+    for (const target of [two, (await woken.json()) as ShownTarget, ...(await listed())]) {
+      expect(target).not.toHaveProperty('askedLastUntil');
+    }
   });
 
-  it.each([['in any policy', {}], ['where a request has no session', { sticky: 'meta.session-id' }]])('gives its share evenly to all others, not to the next one, %s', async (_, more) => {
+  it.each([
+    ['in any policy', {}],
+    ['where a request has no session', { sticky: 'meta.session-id' }],
+  ])('gives its share evenly to all others, not to the next one, %s', async (_, more) => {
     const [bad, good] = [await provider(hangs), await provider(fine)];
     const ids = ['a', 'b', 'c', 'd'];
     const gateway = await gatewayOf({
-      providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: id === 'a' ? bad.url : good.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } }])),
+      providers: Object.fromEntries(
+        ids.map((id) => [
+          id,
+          { dialect: 'openai-chat', base_url: id === 'a' ? bad.url : good.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } },
+        ]),
+      ),
       models: [{ id: 'plain', free: true, providers: ids.map((providerId) => ({ providerId, externalId: 'x' })) }],
       routing: { default: { strategy: 'weighted', hedge_ms: 400, ...more } },
     });
@@ -104,7 +127,9 @@ describe('a target that is outrun each time', () => {
     const up = await provider((response, asked) => (keyOf(asked) === 'a' ? hangs : fine)(response, asked));
     const gateway = await gatewayOf({
       ...oneUpstream(up.url, { routing: { default: { strategy: 'ordered', hedge_ms: 400 } } }),
-      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b', 'c', 'd'], breaker: { failures: 1, rest_ms: 60_000 } } },
+      providers: {
+        up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b', 'c', 'd'], breaker: { failures: 1, rest_ms: 60_000 } },
+      },
     });
     await firstAsked(gateway, 1);
     const before = up.asked.length;

@@ -1,4 +1,7 @@
-/** Which requests may ask a target after a rest, and what ends or lengthens a rest, over sockets: with clients that leave, long streams and late answers. */
+/**
+ * Which requests may ask a target after a rest, and what ends or lengthens a
+ * rest, over sockets: with clients that leave, long streams and late answers.
+ */
 import { describe, expect, it } from 'vitest';
 import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -31,7 +34,9 @@ const stateOf = async (gateway: TestGateway, name: string): Promise<string | und
 /** How often a target was put to rest for a limit. */
 async function restsOf(gateway: TestGateway, target: string): Promise<number> {
   const text = await (await gateway.get('/metrics')).text();
-  const line = text.split('\n').find((one) => one.startsWith('gateway_target_rests_total') && one.includes(`"${target}"`) && one.includes('"rate limit"'));
+  const line = text
+    .split('\n')
+    .find((one) => one.startsWith('gateway_target_rests_total') && one.includes(`"${target}"`) && one.includes('"rate limit"'));
   return Number(line?.split(' ').at(-1));
 }
 
@@ -82,7 +87,12 @@ describe('a request that tries a target', () => {
     const up = [await provider(limitedBriefly, first.step), await provider(fault(429, { 'retry-after': '600' }))] as const;
     let routed = 0;
     const counting = probe(({ hooks }) => hooks.route.tap((candidates) => (routed++, candidates)));
-    const gateway = await gatewayOf(twoUpstreams(up[0].url, up[1].url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 30_000 } } } }), { plugins: [counting] });
+    const gateway = await gatewayOf(
+      twoUpstreams(up[0].url, up[1].url, {
+        routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 30_000 } } },
+      }),
+      { plugins: [counting] },
+    );
     expect((await gateway.chat({})).status).toBe(429);
     const trying = asks(gateway);
     await expect.poll(() => up[0].asked.length).toBe(2);
@@ -144,7 +154,10 @@ describe('a rest for a limit', () => {
 });
 
 describe('a refused key', () => {
-  const byModel = (steps: Readonly<Record<string, Step>>): Step => (response, asked) => (steps[String(asked.json['model'])] ?? fine)(response, asked);
+  const byModel =
+    (steps: Readonly<Record<string, Step>>): Step =>
+    (response, asked) =>
+      (steps[String(asked.json['model'])] ?? fine)(response, asked);
 
   it('keeps resting when the client of a request that was sent before leaves', async () => {
     const up = await provider(byModel({ 'thinker-1': hangs, 'plain-1': fault(401) }));
@@ -177,14 +190,22 @@ describe('a refused key', () => {
     await expect.poll(() => up.asked.length).toBe(3);
     refused.goOn();
     await Promise.all(all);
-    expect(gateway.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')).toMatchObject([{ msg: 'a target rests, because its key is refused', target: expect.stringMatching(/^up\//), code: 'upstream_auth_error', status: 401 }]);
+    expect(gateway.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')).toMatchObject([
+      {
+        msg: 'a target rests, because its key is refused',
+        target: expect.stringMatching(/^up\//),
+        code: 'upstream_auth_error',
+        status: 401,
+      },
+    ]);
   });
 });
 
 it('only a request that asks the target counts as a try', async () => {
   const [one, two] = [await provider(fine), await provider(limitedBriefly, fine)];
   const gateway = await gatewayOf(twoUpstreams(one.url, two.url));
-  const tries = async (): Promise<string | undefined> => (await (await gateway.get('/metrics')).text()).split('\n').find((line) => line.startsWith('gateway_target_probes_total'));
+  const tries = async (): Promise<string | undefined> =>
+    (await (await gateway.get('/metrics')).text()).split('\n').find((line) => line.startsWith('gateway_target_probes_total'));
   expect((await gateway.chat({ model: 'two/plain' })).status).toBe(429);
   await expect.poll(() => stateOf(gateway, 'two/plain-1')).toBe('trying');
   for (let at = 0; at < 3; at++) await gateway.chat({});

@@ -159,7 +159,14 @@ describe('after failures', () => {
     expect(standing()).toEqual({ is: 'standing' });
   });
 
-  test.each(['upstream_invalid_request', 'context_length_exceeded', 'client_closed', 'unsupported_value', 'plugin_error', 'content_policy_violation'])('does not rest after any number of %s', (outcome) => {
+  test.each([
+    'upstream_invalid_request',
+    'context_length_exceeded',
+    'client_closed',
+    'unsupported_value',
+    'plugin_error',
+    'content_policy_violation',
+  ])('does not rest after any number of %s', (outcome) => {
     times(100, () => ends(outcome));
     expect(standing()).toEqual({ is: 'standing' });
   });

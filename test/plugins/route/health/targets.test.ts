@@ -19,7 +19,12 @@ const standing = (target: string): string => targets.standing(candidateOf(target
 /** Ends an attempt at a target. */
 function ends(target: string, result: Partial<AttemptResult>): void {
   const now = performance.now();
-  targets.learn({ status: null, retryAfterMs: null, ...result } as AttemptResult, candidateOf(target), { request: 'one', now, isAlone: false, startedAt: now });
+  targets.learn({ status: null, retryAfterMs: null, ...result } as AttemptResult, candidateOf(target), {
+    request: 'one',
+    now,
+    isAlone: false,
+    startedAt: now,
+  });
 }
 
 const limited = { outcome: 'upstream_rate_limited', status: 429, retryAfterMs: 60_000 } as const;
@@ -36,12 +41,16 @@ it('refusals at once with a time to wait count as one rest, in the worker that w
     other.hear({ target: 'up/plain', ...limited });
     vi.advanceTimersByTime(1);
   }
-  expect([targets, other].map((known) => known.seen('up/plain')?.standing)).toMatchObject([{ is: 'rests', ms: 59_999 }, { is: 'rests', ms: 59_999 }]);
+  expect([targets, other].map((known) => known.seen('up/plain')?.standing)).toMatchObject([
+    { is: 'rests', ms: 59_999 },
+    { is: 'rests', ms: 59_999 },
+  ]);
   expect([targets, other].map((known) => [...known.known()].map(([, { rests }]) => rests['rate limit']))).toEqual([[1], [0]]);
 });
 
 it('a refusal that another worker reports is that of the key in the config then: another key is asked at once', () => {
-  const withKey = (key: string): Candidate => ({ target: 'up/plain', provider: { breaker: null, apiKey: new Secret(key) } }) as unknown as Candidate;
+  const withKey = (key: string): Candidate =>
+    ({ target: 'up/plain', provider: { breaker: null, apiKey: new Secret(key) } }) as unknown as Candidate;
   targets.hear({ target: 'up/plain', ...limited }, new Secret('old'));
   expect([targets.standing(withKey('old'), 'one').is, targets.standing(withKey('new'), 'one').is]).toEqual(['rests', 'standing']);
 });

@@ -20,7 +20,9 @@ interface Event {
 
 test('a prompt is measured once for each request', () => {
   let reads = 0;
-  const content = new Proxy([{ type: 'text', text: 'one two three four' }], { get: (parts, key) => (key === Symbol.iterator && reads++, Reflect.get(parts, key)) });
+  const content = new Proxy([{ type: 'text', text: 'one two three four' }], {
+    get: (parts, key) => (key === Symbol.iterator && reads++, Reflect.get(parts, key)),
+  });
   const request = { messages: [{ role: 'user', content }], rest: {}, tools: null, n: 2, maxTokens: 100 } as unknown as ChatRequest;
   expect(measureOf(request)).toMatchObject({ prompt: 9, answer: 200 });
   const before = reads;
@@ -35,7 +37,10 @@ describe('values that callers make up', () => {
   test.each<[string, (memory: MemoryLedger, value: Subject) => void]>([
     ['a spent budget refuses', (memory, value) => expect(memory.reserve(asking([value, spent])).refusal?.subject).toBe(spent)],
     ['are only looked at', (memory, value) => expect(memory.reserve(asking([value], { isLook: true })).hold).toBeNull()],
-    ['Redis refuses', (memory, value) => memory.observe(value, { ...(memory.levels([spent])[0] as Level), budgets: [{ spent: 0n, held: 0n }] })],
+    [
+      'Redis refuses',
+      (memory, value) => memory.observe(value, { ...(memory.levels([spent])[0] as Level), budgets: [{ spent: 0n, held: 0n }] }),
+    ],
   ])('are forgotten where %s', (_, meets) => {
     let now = noon;
     const memory = new MemoryLedger(() => now);
@@ -50,24 +55,33 @@ describe('values that callers make up', () => {
 describe('a window', () => {
   test('counts at least the events of the last 60 s, and at most those of 60.1 s', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ pause: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 70_000 })), amount: fc.integer({ min: 1, max: 50 }) }), { maxLength: 200 }), (steps) => {
-        const window = new Window();
-        const events: Event[] = [];
-        let now = noon;
-        for (const { pause, amount } of steps) {
-          now += pause;
-          const within = (ms: number): number => events.reduce((sum, event) => (event.at > now - ms ? sum + event.amount : sum), 0);
-          const sum = window.sum(now);
-          expect(sum).toBeGreaterThanOrEqual(within(60_000));
-          expect(sum).toBeLessThanOrEqual(within(60_100));
-          const reset = window.resetMs(now);
-          if (sum > 0) expect(new Set([reset > 0, reset <= 60_000])).toEqual(new Set([true]));
-          window.add(now, amount);
-          events.push({ at: now, amount });
-        }
-        now += 60_100;
-        expect(window.sum(now)).toBe(0);
-      }),
+      fc.property(
+        fc.array(
+          fc.record({
+            pause: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 70_000 })),
+            amount: fc.integer({ min: 1, max: 50 }),
+          }),
+          { maxLength: 200 },
+        ),
+        (steps) => {
+          const window = new Window();
+          const events: Event[] = [];
+          let now = noon;
+          for (const { pause, amount } of steps) {
+            now += pause;
+            const within = (ms: number): number => events.reduce((sum, event) => (event.at > now - ms ? sum + event.amount : sum), 0);
+            const sum = window.sum(now);
+            expect(sum).toBeGreaterThanOrEqual(within(60_000));
+            expect(sum).toBeLessThanOrEqual(within(60_100));
+            const reset = window.resetMs(now);
+            if (sum > 0) expect(new Set([reset > 0, reset <= 60_000])).toEqual(new Set([true]));
+            window.add(now, amount);
+            events.push({ at: now, amount });
+          }
+          now += 60_100;
+          expect(window.sum(now)).toBe(0);
+        },
+      ),
     );
   });
 
@@ -75,7 +89,13 @@ describe('a window', () => {
     const window = new Window();
     window.add(noon, 5);
     window.add(noon + 10_000, 5);
-    expect([window.sum(noon + 20_000), window.resetMs(noon + 20_000), window.waitMs(noon + 20_000, 5), window.waitMs(noon + 20_000, 6), window.waitMs(noon + 20_000, 11)]).toEqual([10, 40_000, 40_000, 50_000, null]);
+    expect([
+      window.sum(noon + 20_000),
+      window.resetMs(noon + 20_000),
+      window.waitMs(noon + 20_000, 5),
+      window.waitMs(noon + 20_000, 6),
+      window.waitMs(noon + 20_000, 11),
+    ]).toEqual([10, 40_000, 40_000, 50_000, null]);
   });
 
   test('still works when the clock is set back, and loses no event', () => {
@@ -87,13 +107,40 @@ describe('a window', () => {
   });
 });
 
-const subject: Subject = { id: 'key a', by: 'key', value: 'a', caps: { requests: 10, tokens: 500, concurrent: 4, budgets: [{ per: 'day', pico: 1000n, refusesUnknown: false }] } };
+const subject: Subject = {
+  id: 'key a',
+  by: 'key',
+  value: 'a',
+  caps: { requests: 10, tokens: 500, concurrent: 4, budgets: [{ per: 'day', pico: 1000n, refusesUnknown: false }] },
+};
 const other: Subject = { id: 'all ', by: 'all', value: '', caps: { requests: 15, tokens: null, concurrent: null, budgets: [] } };
 
-type Step = { readonly kind: 'ask'; readonly tokens: number; readonly pico: number; readonly isLight: boolean; readonly isLook: boolean; readonly both: boolean } | { readonly kind: 'end'; readonly which: number; readonly tokens: number; readonly pico: number } | { readonly kind: 'wait'; readonly ms: number };
+type Step =
+  | {
+      readonly kind: 'ask';
+      readonly tokens: number;
+      readonly pico: number;
+      readonly isLight: boolean;
+      readonly isLook: boolean;
+      readonly both: boolean;
+    }
+  | { readonly kind: 'end'; readonly which: number; readonly tokens: number; readonly pico: number }
+  | { readonly kind: 'wait'; readonly ms: number };
 
-const ask = fc.record({ kind: fc.constant('ask' as const), tokens: fc.integer({ min: 0, max: 200 }), pico: fc.integer({ min: 0, max: 400 }), isLight: fc.boolean(), isLook: fc.boolean(), both: fc.boolean() });
-const end = fc.record({ kind: fc.constant('end' as const), which: fc.nat(), tokens: fc.integer({ min: 0, max: 300 }), pico: fc.integer({ min: 0, max: 300 }) });
+const ask = fc.record({
+  kind: fc.constant('ask' as const),
+  tokens: fc.integer({ min: 0, max: 200 }),
+  pico: fc.integer({ min: 0, max: 400 }),
+  isLight: fc.boolean(),
+  isLook: fc.boolean(),
+  both: fc.boolean(),
+});
+const end = fc.record({
+  kind: fc.constant('end' as const),
+  which: fc.nat(),
+  tokens: fc.integer({ min: 0, max: 300 }),
+  pico: fc.integer({ min: 0, max: 300 }),
+});
 const wait = fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 60_200) });
 
 /** Keeps all events, and computes sums by reading all of them. */
@@ -109,7 +156,9 @@ class Oracle {
       if (caps.requests !== null && recent + 1 > caps.requests) return false;
       if (isLight || id !== subject.id) return true;
       const mine = this.running.filter(({ subjects: of }) => of.includes(subject));
-      const used = this.tokens.reduce((sum, one) => (one.at > now - 60_000 ? sum + one.amount : sum), 0) + mine.reduce((sum, one) => sum + one.tokens, 0);
+      const used =
+        this.tokens.reduce((sum, one) => (one.at > now - 60_000 ? sum + one.amount : sum), 0) +
+        mine.reduce((sum, one) => sum + one.tokens, 0);
       const spent = this.spent + mine.reduce((sum, one) => sum + one.pico, 0);
       // an amount of 0 has room even where more than the limit was taken
       return (tokens === 0 || used + tokens <= 500) && mine.length < 4 && (pico === 0n || spent + Number(pico) <= 1000);
@@ -149,11 +198,14 @@ async function follow(ledger: Ledger, steps: readonly Step[], clock: { now: numb
 
 test('in memory every decision is that of the oracle', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }, { weight: 1, arbitrary: wait }), { maxLength: 80 }), async (steps) => {
-      const clock = { now: noon };
-      const ledger = new MemoryLedger(() => clock.now);
-      await follow(ledger, steps, clock);
-    }),
+    fc.asyncProperty(
+      fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }, { weight: 1, arbitrary: wait }), { maxLength: 80 }),
+      async (steps) => {
+        const clock = { now: noon };
+        const ledger = new MemoryLedger(() => clock.now);
+        await follow(ledger, steps, clock);
+      },
+    ),
   );
 });
 
@@ -167,13 +219,16 @@ describe('over Redis', () => {
   test('every decision is that of the oracle', async () => {
     const redis = patient(server.url);
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }), { maxLength: 60 }), async (steps) => {
-        await redis.run('return redis.call("FLUSHALL")', [], []);
-        // without its end, its heartbeat would tell the emptied Redis of the next run what it has admitted in this one
-        using ledger = await registered(ledgerOver(redis));
-        // the time of Redis is the real one, so no minute passes here
-        await follow(ledger, steps, { now: noon });
-      }),
+      fc.asyncProperty(
+        fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }), { maxLength: 60 }),
+        async (steps) => {
+          await redis.run('return redis.call("FLUSHALL")', [], []);
+          // without its end, its heartbeat would tell the emptied Redis of the next run what it has admitted in this one
+          using ledger = await registered(ledgerOver(redis));
+          // the time of Redis is the real one, so no minute passes here
+          await follow(ledger, steps, { now: noon });
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -181,12 +236,27 @@ describe('over Redis', () => {
   test('the levels are exactly those in memory', async () => {
     const redis = patient(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
-    const huge: Subject = { id: 'key huge', by: 'key', value: 'huge', caps: { requests: 100, tokens: 1_000_000, concurrent: 9, budgets: [{ per: 'total', pico: 8_000_000n * 10n ** 12n, refusesUnknown: false }] } };
+    const huge: Subject = {
+      id: 'key huge',
+      by: 'key',
+      value: 'huge',
+      caps: {
+        requests: 100,
+        tokens: 1_000_000,
+        concurrent: 9,
+        budgets: [{ per: 'total', pico: 8_000_000n * 10n ** 12n, refusesUnknown: false }],
+      },
+    };
     const ledger = await registered(ledgerOver(redis));
     const { hold } = await ledger.reserve(asking([huge], { tokens: 1234, pico: 3n }));
     ledger.charge({ subjects: [huge], pico: 7_999_999n * 10n ** 12n + 1n, at: Date.now() });
     ledger.charge({ subjects: [huge], pico: 1n, at: Date.now() });
-    expect((await ledger.levels([huge]))[0]).toMatchObject({ requests: 1, tokens: 1234, running: 1, budgets: [{ spent: 7_999_999n * 10n ** 12n + 2n, held: 3n }] });
+    expect((await ledger.levels([huge]))[0]).toMatchObject({
+      requests: 1,
+      tokens: 1234,
+      running: 1,
+      budgets: [{ spent: 7_999_999n * 10n ** 12n + 2n, held: 3n }],
+    });
     ledger.settle(hold as Hold, 999);
     expect((await ledger.levels([huge]))[0]).toMatchObject({ requests: 1, tokens: 999, running: 0, budgets: [{ held: 0n }] });
   });
@@ -230,7 +300,9 @@ describe('over Redis', () => {
     await expect.poll(isFull).toBe(true);
     proxy.isShut = true;
     proxy.cut();
-    await expect.poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room').toBe('room');
+    await expect
+      .poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room')
+      .toBe('room');
     await proxy.close();
   });
 
@@ -238,7 +310,9 @@ describe('over Redis', () => {
     const redis = patient(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const [one, two] = [await registered(ledgerOver(redis)), await registered(ledgerOver(redis))];
-    const holds = [await one.reserve(asking([subject])), await two.reserve(asking([subject])), await one.reserve(asking([subject]))].map(({ hold }) => hold as Hold);
+    const holds = [await one.reserve(asking([subject])), await two.reserve(asking([subject])), await one.reserve(asking([subject]))].map(
+      ({ hold }) => hold as Hold,
+    );
     await redis.run('return redis.call("FLUSHALL")', [], []);
     await one.reserve(asking([subject], { isLook: true }));
     for (const ledger of [one, two]) await registered(ledger);
@@ -252,8 +326,14 @@ describe('over Redis', () => {
 test('values without counted events are removed, and budgets are not', () => {
   const clock = { now: noon };
   const ledger = new MemoryLedger(() => clock.now);
-  const of = (id: string, caps: Partial<Subject['caps']>): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
-  const asked = (one: Subject): Hold => ledger.reserve({ subjects: [one], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
+  const of = (id: string, caps: Partial<Subject['caps']>): Subject => ({
+    id,
+    by: 'meta.x',
+    value: id,
+    caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps },
+  });
+  const asked = (one: Subject): Hold =>
+    ledger.reserve({ subjects: [one], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
   ledger.settle(asked(of('brief', { requests: 5 })), 0);
   asked(of('running', { concurrent: 5 }));
   const paid = of('paid', { budgets: [{ per: 'day', pico: 100n, refusesUnknown: false }] });
@@ -268,17 +348,26 @@ test('values without counted events are removed, and budgets are not', () => {
   expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
 });
 
-test.each(['month', 'total'] as const)('values that have spent nothing of a budget per %s are removed too, because callers make up new ones without end', (per) => {
-  const clock = { now: noon };
-  const ledger = new MemoryLedger(() => clock.now);
-  const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per, pico: 100n, refusesUnknown: false }] } });
-  const asked = (id: string): Hold => ledger.reserve({ subjects: [of(id)], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
-  for (let at = 0; at < 100; at++) ledger.settle(asked(`free ${at}`), 0);
-  asked('running');
-  clock.now += 61_000;
-  asked('new');
-  expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
-});
+test.each(['month', 'total'] as const)(
+  'values that have spent nothing of a budget per %s are removed too, because callers make up new ones without end',
+  (per) => {
+    const clock = { now: noon };
+    const ledger = new MemoryLedger(() => clock.now);
+    const of = (id: string): Subject => ({
+      id,
+      by: 'meta.x',
+      value: id,
+      caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per, pico: 100n, refusesUnknown: false }] },
+    });
+    const asked = (id: string): Hold =>
+      ledger.reserve({ subjects: [of(id)], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
+    for (let at = 0; at < 100; at++) ledger.settle(asked(`free ${at}`), 0);
+    asked('running');
+    clock.now += 61_000;
+    asked('new');
+    expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
+  },
+);
 
 describe('after the clock was set back', () => {
   const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: 5, tokens: null, concurrent: null, budgets: [] } });
@@ -297,7 +386,16 @@ describe('after the clock was set back', () => {
   test('the events of other gateways still count for a minute', () => {
     const clock = { now: noon };
     const ledger = new MemoryLedger(() => clock.now);
-    ledger.observe(of('a'), { requests: 3, requestsResetMs: 0, requestsWaitMs: null, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: 2, budgets: [] });
+    ledger.observe(of('a'), {
+      requests: 3,
+      requestsResetMs: 0,
+      requestsWaitMs: null,
+      tokens: 0,
+      tokensResetMs: 0,
+      tokensWaitMs: null,
+      running: 2,
+      budgets: [],
+    });
     expect(ledger.levels([of('a')])).toMatchObject([{ requests: 3, running: 2 }]);
     clock.now -= 3_600_000;
     expect(ledger.levels([of('a')])).toMatchObject([{ requests: 0, running: 0 }]);

@@ -37,10 +37,17 @@ describe('a budget', () => {
       expect(Number(dollars)).toBeGreaterThanOrEqual(Number(times(2 - at)));
     }
     const refused = await gateway.chat(small, tenant('acme'));
-    expect([refused.status, refused.headers.get('x-should-retry'), refused.headers.get('x-budget-remaining'), refused.headers.get('retry-after')]).toEqual([402, 'false', '0', null]);
+    expect([
+      refused.status,
+      refused.headers.get('x-should-retry'),
+      refused.headers.get('x-budget-remaining'),
+      refused.headers.get('retry-after'),
+    ]).toEqual([402, 'false', '0', null]);
     const { code, type, message } = await errorOf(refused);
     expect([code, type]).toEqual(['budget_exceeded', 'insufficient_quota']);
-    expect(message).toMatch(/^The budget of \$0\.00006 per day for meta\.tenant-id "acme" has \$0 left, and this request may cost \$0\.0000\d+\. It begins anew at 2026-03-02T00:00:00Z\.$/);
+    expect(message).toMatch(
+      /^The budget of \$0\.00006 per day for meta\.tenant-id "acme" has \$0 left, and this request may cost \$0\.0000\d+\. It begins anew at 2026-03-02T00:00:00Z\.$/,
+    );
     expect(await statusOf(gateway.chat(small, tenant('globex')))).toBe(200);
     expect((await gateway.chat(small)).headers.get('x-budget-remaining')).toBeNull();
   });
@@ -88,25 +95,53 @@ describe('a budget', () => {
     const dear = { prompt: '0.0001', completion: '0.0001' };
     const { gateway } = await scene({
       config: (url) => ({
-        providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
-        models: [{ id: 'plain', pricing: { prompt: '0.000001', completion: '0.000001' }, providers: [{ providerId: 'up', externalId: 'a', ...able }, { providerId: 'dear', externalId: 'b', pricing: dear, ...able }] }],
+        providers: {
+          up: { dialect: 'openai-chat', base_url: url, api_key: 'k' },
+          dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' },
+        },
+        models: [
+          {
+            id: 'plain',
+            pricing: { prompt: '0.000001', completion: '0.000001' },
+            providers: [
+              { providerId: 'up', externalId: 'a', ...able },
+              { providerId: 'dear', externalId: 'b', pricing: dear, ...able },
+            ],
+          },
+        ],
         routing: { default: { strategy: 'ordered' } },
         limits: [{ by: 'all', budget: { dollars: '0.05', per: 'total' } }],
       }),
     });
     expect(await statusOf(gateway.chat({ max_tokens: 100 }))).toBe(200);
     const refused = await gateway.chat({ max_tokens: 1000 });
-    expect([refused.status, (await errorOf(refused)).message]).toEqual([402, expect.stringMatching(/has \$0\.0499\d+ left, and this request may cost \$0\.100\d\. It does not begin anew\.$/)]);
+    expect([refused.status, (await errorOf(refused)).message]).toEqual([
+      402,
+      expect.stringMatching(/has \$0\.0499\d+ left, and this request may cost \$0\.100\d\. It does not begin anew\.$/),
+    ]);
   });
 
   describe('of a provider', () => {
     const prices = (dollars: string): object => ({ prompt: dollars, completion: dollars });
-    const both = (limits: readonly object[]) => (url: string): Record<string, unknown> => ({
-      providers: { near: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
-      models: [{ id: 'plain', providers: [{ providerId: 'near', externalId: 'a', pricing: prices('0.000001') }, { providerId: 'dear', externalId: 'b', pricing: prices('0.0001') }] }],
-      routing: { default: { strategy: 'ordered' } },
-      limits,
-    });
+    const both =
+      (limits: readonly object[]) =>
+      (url: string): Record<string, unknown> => ({
+        providers: {
+          near: { dialect: 'openai-chat', base_url: url, api_key: 'k' },
+          dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' },
+        },
+        models: [
+          {
+            id: 'plain',
+            providers: [
+              { providerId: 'near', externalId: 'a', pricing: prices('0.000001') },
+              { providerId: 'dear', externalId: 'b', pricing: prices('0.0001') },
+            ],
+          },
+        ],
+        routing: { default: { strategy: 'ordered' } },
+        limits,
+      });
     const ofNear = { by: 'provider', match: 'near', budget: { dollars: '0.001', per: 'total' } };
     const askedFor = async ({ gateway }: Awaited<ReturnType<typeof scene>>, max_tokens: number): Promise<string | number | null> => {
       const reply = await gateway.chat({ max_tokens });
@@ -149,7 +184,14 @@ describe('a budget', () => {
     expect(admitting.gateway.records.at(-1)?.cost).toBeNull();
     const refusing = await scene({ config: (url) => unpriced(url, 'refuse') });
     const refused = await refusing.gateway.chat({}, tenant('acme'));
-    expect([refused.status, await errorOf(refused)]).toEqual([402, expect.objectContaining({ code: 'budget_exceeded', message: 'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" refuses such requests.' })]);
+    expect([refused.status, await errorOf(refused)]).toEqual([
+      402,
+      expect.objectContaining({
+        code: 'budget_exceeded',
+        message:
+          'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" refuses such requests.',
+      }),
+    ]);
     expect(await statusOf(refusing.gateway.chat({}))).toBe(200);
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });
@@ -157,7 +199,8 @@ describe('a budget', () => {
   test('has the same rest where a clock went past midnight and was set back, and its holds are never negative', async () => {
     const held = gate();
     const { gateway, upstream, clock } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.002', per: 'day' } }] });
-    const state = async (): Promise<readonly string[]> => ((await (await gateway.get('/api/limits')).json()) as any).data.flatMap(({ used, held: holds }: any) => [used, holds]);
+    const state = async (): Promise<readonly string[]> =>
+      ((await (await gateway.get('/api/limits')).json()) as any).data.flatMap(({ used, held: holds }: any) => [used, holds]);
     expect(await statusOf(gateway.chat(small))).toBe(200);
     upstream.script(held.step);
     const running = gateway.chat({ max_tokens: 500 });
@@ -178,10 +221,20 @@ describe('a budget', () => {
     const step = answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } });
     const withFree = (url: string): Record<string, unknown> => {
       const { models, ...base } = oneUpstream(url, { limits: [{ ...budget(times(2)), tokens_per_minute: 100 }] }) as any;
-      return { ...base, models: [...models, { ...models[0], id: 'free', aliases: [], free: true }, { ...models[0], id: 'unpriced', aliases: [], pricing: 'unknown' }] };
+      return {
+        ...base,
+        models: [
+          ...models,
+          { ...models[0], id: 'free', aliases: [], free: true },
+          { ...models[0], id: 'unpriced', aliases: [], pricing: 'unknown' },
+        ],
+      };
     };
     const { gateway, clock } = await scene({ step, config: withFree });
-    const next = async (model: string, path?: string): Promise<number> => await statusOf(gateway.post({ model, ...small, messages: [{ role: 'user', content: 'Hi' }] }, { headers: tenant('acme'), ...(path && { path }) }));
+    const next = async (model: string, path?: string): Promise<number> =>
+      await statusOf(
+        gateway.post({ model, ...small, messages: [{ role: 'user', content: 'Hi' }] }, { headers: tenant('acme'), ...(path && { path }) }),
+      );
     expect(await next('plain')).toBe(200);
     // counting tokens costs nothing
     expect([await next('plain'), await next('plain', '/v1/messages/count_tokens')]).toEqual([402, 200]);
@@ -192,7 +245,12 @@ describe('a budget', () => {
   });
 
   test('of a model and a provider is charged for their answers', async () => {
-    const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', budget: { dollars: times(1), per: 'month' } }, { by: 'provider', budget: { dollars: times(2), per: 'month' } }] });
+    const { gateway } = await scene({
+      limits: [
+        { by: 'model', match: 'thinker', budget: { dollars: times(1), per: 'month' } },
+        { by: 'provider', budget: { dollars: times(2), per: 'month' } },
+      ],
+    });
     const next = async (model: string): Promise<number> => await statusOf(gateway.chat({ ...small, model }));
     expect([await next('thinker'), await next('thinker'), await next('plain'), await next('plain')]).toEqual([200, 402, 200, 402]);
   });
@@ -211,8 +269,15 @@ describe('a budget', () => {
 });
 
 describe('what was spent', () => {
-  const withJournal = (dataDir: string, more: object = {}) => (url: string): Record<string, unknown> =>
-    oneUpstream(url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, { use: 'log/journal', with: {} }], limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'month' } }], ...more });
+  const withJournal =
+    (dataDir: string, more: object = {}) =>
+    (url: string): Record<string, unknown> =>
+      oneUpstream(url, {
+        server: { data_dir: dataDir },
+        plugins: [...quietPlugins, { use: 'log/journal', with: {} }],
+        limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'month' } }],
+        ...more,
+      });
   const used = async (gateway: any, name: string): Promise<Record<string, string>> => {
     const { limits } = await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json();
     return Object.fromEntries(limits.map((one: any) => [one.by, one.used]));
@@ -236,9 +301,14 @@ describe('what was spent', () => {
     await one.gateway.close();
     const two = await scene({ config: withJournal(dataDir), clock });
     expect(await used(two.gateway, 'acme')).toEqual({ all: times(4), 'meta.tenant-id': times(3) });
-    expect([await statusOf(two.gateway.chat(small, tenant('acme'))), await statusOf(two.gateway.chat(small, tenant('acme')))]).toEqual([200, 402]);
+    expect([await statusOf(two.gateway.chat(small, tenant('acme'))), await statusOf(two.gateway.chat(small, tenant('acme')))]).toEqual([
+      200, 402,
+    ]);
     expect(await statusOf(two.gateway.chat(small, tenant('new')))).toBe(200);
-    const sums = async (): Promise<object> => Object.fromEntries(((await (await two.gateway.get('/api/stats?by=meta.tenant-id')).json()) as any).data.map(({ value, cost }: any) => [value, cost]));
+    const sums = async (): Promise<object> =>
+      Object.fromEntries(
+        ((await (await two.gateway.get('/api/stats?by=meta.tenant-id')).json()) as any).data.map(({ value, cost }: any) => [value, cost]),
+      );
     await expect.poll(sums).toMatchObject({ acme: times(4), globex: times(1), new: times(1) });
     expect(await used(two.gateway, 'new')).toEqual({ all: times(6), 'meta.tenant-id': times(1) });
   });
@@ -246,7 +316,10 @@ describe('what was spent', () => {
   test('of more values than the log sums at once is read for each value', async () => {
     const dataDir = await folder();
     const clock = { now: Date.now() };
-    await fill(dataDir, [...Array.from({ length: 1000 }, (_, at) => ({ at: clock.now, number: at, cost: times(2), metadata: { 'tenant-id': `a-${at}` } })), { at: clock.now, number: 1000, cost: times(1), metadata: { 'tenant-id': 'z' } }]);
+    await fill(dataDir, [
+      ...Array.from({ length: 1000 }, (_, at) => ({ at: clock.now, number: at, cost: times(2), metadata: { 'tenant-id': `a-${at}` } })),
+      { at: clock.now, number: 1000, cost: times(1), metadata: { 'tenant-id': 'z' } },
+    ]);
     const { gateway } = await scene({ config: withJournal(dataDir, { limits: [budget(times(2))] }), clock });
     expect(await used(gateway, 'z')).toEqual({ 'meta.tenant-id': times(1) });
     expect([await statusOf(gateway.chat(small, tenant('z'))), await statusOf(gateway.chat(small, tenant('z')))]).toEqual([200, 402]);
@@ -268,13 +341,21 @@ describe('what was spent', () => {
   test('in the future, by a clock that was ahead, is not spent before', async () => {
     const log = memoryLog();
     const clock = { now: noon };
-    const spent = (at: number, value: string): void => void log.add({ createdAt: new Date(at).toISOString(), metadata: { 'tenant-id': value }, cost: times(4) });
+    const spent = (at: number, value: string): void =>
+      void log.add({ createdAt: new Date(at).toISOString(), metadata: { 'tenant-id': value }, cost: times(4) });
     spent(noon + 86_400_000, 'acme');
     spent(noon, 'globex');
-    const { gateway } = await scene({ limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'total' } }], plugins: [keeping(log)], clock });
-    const usedOf = async (): Promise<object> => Object.fromEntries(((await (await gateway.get('/api/limits')).json()) as any).data.map(({ value, used }: any) => [value, used]));
+    const { gateway } = await scene({
+      limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'total' } }],
+      plugins: [keeping(log)],
+      clock,
+    });
+    const usedOf = async (): Promise<object> =>
+      Object.fromEntries(((await (await gateway.get('/api/limits')).json()) as any).data.map(({ value, used }: any) => [value, used]));
     expect(await usedOf()).toEqual({ '': times(8), globex: times(4) });
-    expect([await statusOf(gateway.chat(small, tenant('acme'))), await statusOf(gateway.chat(small, tenant('globex')))]).toEqual([200, 402]);
+    expect([await statusOf(gateway.chat(small, tenant('acme'))), await statusOf(gateway.chat(small, tenant('globex')))]).toEqual([
+      200, 402,
+    ]);
   });
 
   test('counts for a budget that a reload adds', async () => {
@@ -306,7 +387,16 @@ describe('what was spent', () => {
     log.fail(new Error('away'));
     const { gateway } = await scene({ limits: [budget(times(4))], plugins: [keeping(log)], clock });
     const refused = await gateway.chat(small, tenant('acme'));
-    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([503, '1', { code: 'budget_unavailable', type: 'server_error', param: null, message: 'What was spent of the budget of $0.00008 per day for meta.tenant-id "acme" is not known yet. Try again in a moment.' }]);
+    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([
+      503,
+      '1',
+      {
+        code: 'budget_unavailable',
+        type: 'server_error',
+        param: null,
+        message: 'What was spent of the budget of $0.00008 per day for meta.tenant-id "acme" is not known yet. Try again in a moment.',
+      },
+    ]);
     expect(await statusOf(gateway.chat(small))).toBe(200);
     log.fail(null);
     await expect.poll(() => statusOf(gateway.chat(small, tenant('acme')))).toBe(402);
@@ -314,10 +404,22 @@ describe('what was spent', () => {
   });
 
   test('raises a warning where the log is shorter than the period of a budget, or missing', async () => {
-    const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] => gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
-    const short = await scene({ limits: [budget('1'), budget('1', { per: 'month' }), budget('1', { per: 'total' })], plugins: [keeping(memoryLog())], clock: { now: Date.now() } });
-    expect(messages(short)).toEqual(['month', 'total'].map((per) => `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`));
-    expect(messages(await scene({ limits: [budget('1')] }))).toEqual(['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends']);
+    const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] =>
+      gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const short = await scene({
+      limits: [budget('1'), budget('1', { per: 'month' }), budget('1', { per: 'total' })],
+      plugins: [keeping(memoryLog())],
+      clock: { now: Date.now() },
+    });
+    expect(messages(short)).toEqual(
+      ['month', 'total'].map(
+        (per) =>
+          `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`,
+      ),
+    );
+    expect(messages(await scene({ limits: [budget('1')] }))).toEqual([
+      'there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends',
+    ]);
     expect(messages(await scene({ limits: [{ by: 'all', concurrent: 1 }] }))).toEqual([]);
   });
 
@@ -332,7 +434,11 @@ describe('what was spent', () => {
 });
 
 test('each moment is in exactly one period, which begins at or before it', () => {
-  expect(['day', 'week', 'month', 'total'].map((per) => Object.values(periodOf(per as any, noon)).map((at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : at)))).toEqual([
+  expect(
+    ['day', 'week', 'month', 'total'].map((per) =>
+      Object.values(periodOf(per as any, noon)).map((at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : at)),
+    ),
+  ).toEqual([
     ['2026-03-01', '2026-03-02'],
     ['2026-02-23', '2026-03-02'],
     ['2026-03-01', '2026-04-01'],

@@ -15,19 +15,35 @@ describe('requests per minute', () => {
   test('are refused above the limit, for each value separately, and callers without limits get no limit headers', async () => {
     const { gateway, upstream } = await scene({ limits: [perMinute(2)] });
     const first = await gateway.chat({}, tenant('acme'));
-    expect([first.status, first.headers.get('x-ratelimit-limit-requests'), first.headers.get('x-ratelimit-remaining-requests'), first.headers.get('x-ratelimit-reset-requests')]).toEqual([200, '2', '1', '60s']);
+    expect([
+      first.status,
+      first.headers.get('x-ratelimit-limit-requests'),
+      first.headers.get('x-ratelimit-remaining-requests'),
+      first.headers.get('x-ratelimit-reset-requests'),
+    ]).toEqual([200, '2', '1', '60s']);
     expect(first.headers.get('x-ratelimit-limit-tokens')).toBeNull();
     expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
     const refused = await gateway.chat({}, tenant('acme'));
     expect(refused.status).toBe(429);
-    expect(await errorOf(refused)).toEqual({ code: 'rate_limit_exceeded', type: 'rate_limit_error', param: null, message: 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 60 s.' });
+    expect(await errorOf(refused)).toEqual({
+      code: 'rate_limit_exceeded',
+      type: 'rate_limit_error',
+      param: null,
+      message: 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 60 s.',
+    });
     expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
     expect(await statusOf(gateway.chat({}, tenant('globex')))).toBe(200);
     const free = await gateway.chat({});
     expect(free.status).toBe(200);
     expect([...free.headers.keys()].filter((name) => name.startsWith('x-ratelimit') || name.startsWith('x-budget'))).toEqual([]);
     expect(upstream.asked.length).toBe(4);
-    expect(gateway.records.map(({ outcome, error }) => [outcome, error?.plugin ?? null])).toEqual([['answered', null], ['answered', null], ['refused', 'route/limits'], ['answered', null], ['answered', null]]);
+    expect(gateway.records.map(({ outcome, error }) => [outcome, error?.plugin ?? null])).toEqual([
+      ['answered', null],
+      ['answered', null],
+      ['refused', 'route/limits'],
+      ['answered', null],
+      ['answered', null],
+    ]);
   });
 
   test('have room again when the oldest is 60 s old, at any time of the clock', async () => {
@@ -45,8 +61,13 @@ describe('requests per minute', () => {
   });
 
   test('are let in up to the exact limit, of 200 at one time', async () => {
-    const { gateway, upstream } = await scene({ limits: [{ by: 'key', requests_per_minute: 60 }], more: { keys: [{ name: 'team', key: 'team-key-of-the-test' }] } });
-    const replies = await Promise.all(Array.from({ length: 200 }, () => gateway.chat({}, { authorization: 'Bearer team-key-of-the-test' })));
+    const { gateway, upstream } = await scene({
+      limits: [{ by: 'key', requests_per_minute: 60 }],
+      more: { keys: [{ name: 'team', key: 'team-key-of-the-test' }] },
+    });
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, () => gateway.chat({}, { authorization: 'Bearer team-key-of-the-test' })),
+    );
     expect(tally(replies)).toEqual({ 200: 60, 429: 140 });
     expect(upstream.asked.length).toBe(60);
   });
@@ -58,7 +79,10 @@ describe('requests per minute', () => {
     expect(await statusOf(gateway.chat({}, tenant('b')))).toBe(200);
     expect(await statusOf(gateway.chat({}, tenant('c')))).toBe(200);
     const full = await gateway.chat({}, tenant('d'));
-    expect([full.status, (await errorOf(full)).message]).toEqual([429, 'The limit of 3 requests per minute for all requests is reached. There is room again in 60 s.']);
+    expect([full.status, (await errorOf(full)).message]).toEqual([
+      429,
+      'The limit of 3 requests per minute for all requests is reached. There is room again in 60 s.',
+    ]);
     clock.now += 60_000;
     expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
   });
@@ -68,21 +92,39 @@ describe('requests per minute', () => {
     const reply = await gateway.chat({}, tenant('free-1'));
     expect([reply.headers.get('x-ratelimit-limit-requests'), await statusOf(gateway.chat({}, tenant('free-1')))]).toEqual(['1', 429]);
     expect(await statusOf(gateway.chat({}, tenant('free-2')))).toBe(200);
-    const paying = [await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold'))];
+    const paying = [
+      await gateway.chat({}, tenant('gold')),
+      await gateway.chat({}, tenant('gold')),
+      await gateway.chat({}, tenant('gold')),
+      await gateway.chat({}, tenant('gold')),
+    ];
     expect(tally(paying)).toEqual({ 200: 3, 429: 1 });
   });
 
   test('of a key are limited by the key’s own limits', async () => {
-    const keys = [{ name: 'small', hash: `sha256:${hash('sha256', 'small-key')}`, limits: { requests_per_minute: 1 } }, { name: 'large', key: 'large-key' }];
+    const keys = [
+      { name: 'small', hash: `sha256:${hash('sha256', 'small-key')}`, limits: { requests_per_minute: 1 } },
+      { name: 'large', key: 'large-key' },
+    ];
     const { gateway } = await scene({ more: { keys } });
     const small = { 'x-api-key': 'small-key' };
-    expect([await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, { 'x-api-key': 'large-key' }))]).toEqual([200, 429, 200]);
+    expect([
+      await statusOf(gateway.chat({}, small)),
+      await statusOf(gateway.chat({}, small)),
+      await statusOf(gateway.chat({}, { 'x-api-key': 'large-key' })),
+    ]).toEqual([200, 429, 200]);
   });
 
   test('by metadata of a key cannot be evaded by a header of the same name', async () => {
-    const { gateway } = await scene({ limits: [{ by: 'meta.team', requests_per_minute: 1 }], more: { keys: [{ name: 'a', key: 'key-a', metadata: { team: 'search' } }] } });
+    const { gateway } = await scene({
+      limits: [{ by: 'meta.team', requests_per_minute: 1 }],
+      more: { keys: [{ name: 'a', key: 'key-a', metadata: { team: 'search' } }] },
+    });
     const headers = { 'x-api-key': 'key-a' };
-    expect([await statusOf(gateway.chat({}, headers)), await statusOf(gateway.chat({}, { ...headers, 'x-gateway-team': 'other' }))]).toEqual([200, 429]);
+    expect([
+      await statusOf(gateway.chat({}, headers)),
+      await statusOf(gateway.chat({}, { ...headers, 'x-gateway-team': 'other' })),
+    ]).toEqual([200, 429]);
   });
 
   test('keep their count after a reload of the config', async () => {
@@ -91,7 +133,9 @@ describe('requests per minute', () => {
     await one.gateway.chat({}, tenant('acme'));
     await one.gateway.chat({}, tenant('acme'));
     const two = await scene({ limits: [perMinute(3)], states });
-    expect([await statusOf(two.gateway.chat({}, tenant('acme'))), await statusOf(two.gateway.chat({}, tenant('acme')))]).toEqual([200, 429]);
+    expect([await statusOf(two.gateway.chat({}, tenant('acme'))), await statusOf(two.gateway.chat({}, tenant('acme')))]).toEqual([
+      200, 429,
+    ]);
   });
 
   test('above a limit that was lowered have room at the time that the refusal names', async () => {
@@ -103,7 +147,12 @@ describe('requests per minute', () => {
     }
     const two = await scene({ limits: [perMinute(2)], states, clock });
     const refused = await two.gateway.chat({}, tenant('acme'));
-    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('x-ratelimit-reset-requests'), (await errorOf(refused)).message]).toEqual([429, '40', '20s', 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 40 s.']);
+    expect([
+      refused.status,
+      refused.headers.get('retry-after'),
+      refused.headers.get('x-ratelimit-reset-requests'),
+      (await errorOf(refused)).message,
+    ]).toEqual([429, '40', '20s', 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 40 s.']);
     clock.now += 39_999;
     expect(await statusOf(two.gateway.chat({}, tenant('acme')))).toBe(429);
     clock.now += 1;
@@ -114,7 +163,11 @@ describe('requests per minute', () => {
     const { gateway } = await scene({ limits: [perMinute(2)], step: answers({ error: { message: 'no' } }, { status: 500 }) });
     expect(await statusOf(gateway.chat({ model: 'none' }, tenant('acme')))).toBe(404);
     expect(await statusOf(gateway.chat({ temperature: 'hot' }, tenant('acme')))).toBe(400);
-    expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([502, 502, 429]);
+    expect([
+      await statusOf(gateway.chat({}, tenant('acme'))),
+      await statusOf(gateway.chat({}, tenant('acme'))),
+      await statusOf(gateway.chat({}, tenant('acme'))),
+    ]).toEqual([502, 502, 429]);
   });
 });
 
@@ -128,11 +181,17 @@ describe('tokens per minute', () => {
     await expect.poll(() => upstream.asked.length).toBe(1);
     const refused = await gateway.chat({ max_tokens: 600 }, tenant('acme'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
-    expect((await errorOf(refused)).message).toMatch(/^The limit of 2000 tokens per minute for meta.tenant-id "acme" has no room for this request, which may take 60\d\. There is room again in 1 s\.$/);
+    expect((await errorOf(refused)).message).toMatch(
+      /^The limit of 2000 tokens per minute for meta.tenant-id "acme" has no room for this request, which may take 60\d\. There is room again in 1 s\.$/,
+    );
     held.letGo();
     await (await first).text();
     const next = await gateway.chat({ max_tokens: 600 }, tenant('acme'));
-    expect([next.status, next.headers.get('x-ratelimit-limit-tokens'), next.headers.get('x-ratelimit-reset-tokens')]).toEqual([200, '2000', '60s']);
+    expect([next.status, next.headers.get('x-ratelimit-limit-tokens'), next.headers.get('x-ratelimit-reset-tokens')]).toEqual([
+      200,
+      '2000',
+      '60s',
+    ]);
     // the first request used 15; this one holds 600 and its prompt
     expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(2000 - 15 - 600 - 20);
     expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(2000 - 15 - 600);
@@ -147,7 +206,10 @@ describe('tokens per minute', () => {
   });
 
   test('have room again when enough of them are 60 s old', async () => {
-    const { gateway, clock } = await scene({ limits, step: answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } }) });
+    const { gateway, clock } = await scene({
+      limits,
+      step: answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } }),
+    });
     await gateway.chat({ max_tokens: 100 }, tenant('acme'));
     clock.now += 10_000;
     await gateway.chat({ max_tokens: 100 }, tenant('acme'));
@@ -162,7 +224,9 @@ describe('tokens per minute', () => {
     const { gateway, upstream } = await scene({ limits });
     const refused = await gateway.chat({ max_tokens: 2001 }, tenant('acme'));
     expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
-    expect((await errorOf(refused)).message).toMatch(/^This request may take 20\d\d tokens, more than the whole limit of 2000 tokens per minute for meta.tenant-id "acme"\. Send a shorter prompt, or a smaller max_tokens\.$/);
+    expect((await errorOf(refused)).message).toMatch(
+      /^This request may take 20\d\d tokens, more than the whole limit of 2000 tokens per minute for meta.tenant-id "acme"\. Send a shorter prompt, or a smaller max_tokens\.$/,
+    );
     expect(upstream.asked.length).toBe(0);
   });
 
@@ -185,7 +249,16 @@ describe('requests at one time', () => {
     const running = Array.from({ length: 20 }, async () => await gateway.chat({}, tenant('acme')).finally(() => (ended += 1)));
     await expect.poll(() => [held.waiting(), ended]).toEqual([3, 17]);
     const refused = await gateway.chat({}, tenant('acme'));
-    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused))]).toEqual([429, '1', { code: 'concurrency_limit_exceeded', type: 'rate_limit_error', param: null, message: 'The limit of 3 requests at one time for meta.tenant-id "acme" is reached. There is room again when one of them ends.' }]);
+    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([
+      429,
+      '1',
+      {
+        code: 'concurrency_limit_exceeded',
+        type: 'rate_limit_error',
+        param: null,
+        message: 'The limit of 3 requests at one time for meta.tenant-id "acme" is reached. There is room again when one of them ends.',
+      },
+    ]);
     held.letGo();
     const replies = await Promise.all(running);
     expect(tally(replies)).toEqual({ 200: 3, 429: 17 });
@@ -194,7 +267,10 @@ describe('requests at one time', () => {
   });
 
   test('stop counting when their client leaves, their provider fails, or their stream is cut', async () => {
-    const { gateway, upstream } = await scene({ limits: [{ by: 'all', concurrent: 1 }], step: streams(said('Hello,').slice(0, 2), { end: 'hang' }) });
+    const { gateway, upstream } = await scene({
+      limits: [{ by: 'all', concurrent: 1 }],
+      step: streams(said('Hello,').slice(0, 2), { end: 'hang' }),
+    });
     const reply = await gateway.chat({ stream: true });
     expect(await statusOf(gateway.chat({}))).toBe(429);
     await reply.body?.cancel();
@@ -209,7 +285,10 @@ describe('requests at one time', () => {
 });
 
 describe('limits by provider and model', () => {
-  const both = async (limits: object[], more: object = {}): Promise<Awaited<ReturnType<typeof scene>> & { second: Awaited<ReturnType<typeof startUpstream>> }> => {
+  const both = async (
+    limits: object[],
+    more: object = {},
+  ): Promise<Awaited<ReturnType<typeof scene>> & { second: Awaited<ReturnType<typeof startUpstream>> }> => {
     const second = await startUpstream(answers(completion('Hello.')));
     const found = await scene({ config: (url) => twoUpstreams(url, second.url, { limits, ...more }) });
     return { ...found, second };
@@ -222,7 +301,9 @@ describe('limits by provider and model', () => {
     expect(asked).toEqual(['one', 'one', 'two', 'two']);
     const refused = await gateway.chat({});
     expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([429, '60', 'rate_limit_exceeded']);
-    expect(gateway.records[2]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/limits', reason: 'the limit of requests for the provider "one" has no room for 60 s' }]);
+    expect(gateway.records[2]?.ruledOut).toEqual([
+      { provider: 'one', model: 'plain', by: 'route/limits', reason: 'the limit of requests for the provider "one" has no room for 60 s' },
+    ]);
     expect([upstream.asked.length, second.asked.length]).toEqual([2, 2]);
     await second.close();
   });
@@ -233,14 +314,21 @@ describe('limits by provider and model', () => {
     clock.now += 40_000;
     expect((await gateway.chat({})).headers.get('x-provider')).toBe('one');
     const refused = await gateway.chat({});
-    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).message]).toEqual([429, '20', 'The limit of 1 requests per minute for the provider "two" is reached. There is room again in 20 s.']);
+    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).message]).toEqual([
+      429,
+      '20',
+      'The limit of 1 requests per minute for the provider "two" is reached. There is room again in 20 s.',
+    ]);
     clock.now += 20_000;
     expect((await gateway.chat({})).headers.get('x-provider')).toBe('two');
     await second.close();
   });
 
   test('count the next provider of a request, and release the previous one', async () => {
-    const { gateway, upstream, second } = await both([{ by: 'provider', concurrent: 1 }, { by: 'model', concurrent: 5 }]);
+    const { gateway, upstream, second } = await both([
+      { by: 'provider', concurrent: 1 },
+      { by: 'model', concurrent: 5 },
+    ]);
     upstream.script(answers('no', { status: 500 }));
     const held = gate();
     second.script(held.step);
@@ -255,7 +343,10 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test.each([['was outrun', 'outrun'], ['has failed while the other was asked', 'upstream_error']])('release the provider that %s, although the other one answers for long', async (_, outcome) => {
+  test.each([
+    ['was outrun', 'outrun'],
+    ['has failed while the other was asked', 'upstream_error'],
+  ])('release the provider that %s, although the other one answers for long', async (_, outcome) => {
     const [isBeside, hasFailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first: Step = async (response, asked) => {
       await isBeside.promise;
@@ -266,9 +357,18 @@ describe('limits by provider and model', () => {
       if (outcome !== 'outrun') await hasFailed.promise;
       await streams(said('Hello,').slice(0, 2), { end: 'hang' })(response, asked);
     });
-    const listens = { name: 'test/listens', summary: 'tells when an attempt is over', schema: {}, apply: ({ hooks }: Gateway) => hooks.attempted.tap(() => hasFailed.resolve()) };
+    const listens = {
+      name: 'test/listens',
+      summary: 'tells when an attempt is over',
+      schema: {},
+      apply: ({ hooks }: Gateway) => hooks.attempted.tap(() => hasFailed.resolve()),
+    };
     const routing = { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } };
-    const { gateway } = await scene({ step: first, plugins: [listens], config: (url) => twoUpstreams(url, second.url, { routing, limits: [{ by: 'provider', concurrent: 5 }] }) });
+    const { gateway } = await scene({
+      step: first,
+      plugins: [listens],
+      config: (url) => twoUpstreams(url, second.url, { routing, limits: [{ by: 'provider', concurrent: 5 }] }),
+    });
     const reply = await gateway.chat({ stream: true });
     const { data } = (await (await gateway.get('/api/limits')).json()) as { data: { value: string; used: number }[] };
     expect(Object.fromEntries(data.map(({ value, used }) => [value, used]))).toEqual({ one: 0, two: 1 });
@@ -278,31 +378,55 @@ describe('limits by provider and model', () => {
   });
 
   test('are told where that provider has served, and not where another one has', async () => {
-    const { gateway, second } = await both([{ by: 'provider', match: 'one', requests_per_minute: 1 }, { by: 'meta.tenant-id', requests_per_minute: 5 }]);
+    const { gateway, second } = await both([
+      { by: 'provider', match: 'one', requests_per_minute: 1 },
+      { by: 'meta.tenant-id', requests_per_minute: 5 },
+    ]);
     const told = async (headers: Record<string, string> = {}): Promise<(string | null)[]> => {
       const reply = await gateway.chat({}, headers);
       return ['x-provider', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests'].map((name) => reply.headers.get(name));
     };
-    expect([await told(tenant('acme')), await told(), await told(tenant('acme'))]).toEqual([['one', '1', '0'], ['two', null, null], ['two', '5', '3']]);
+    expect([await told(tenant('acme')), await told(), await told(tenant('acme'))]).toEqual([
+      ['one', '1', '0'],
+      ['two', null, null],
+      ['two', '5', '3'],
+    ]);
     await second.close();
   });
 
   test('that refuse still tell a limited caller how much is left', async () => {
-    const { gateway } = await scene({ limits: [{ by: 'provider', requests_per_minute: 1 }, { by: 'all', requests_per_minute: 10, budget: { dollars: '1', per: 'day' } }] });
+    const { gateway } = await scene({
+      limits: [
+        { by: 'provider', requests_per_minute: 1 },
+        { by: 'all', requests_per_minute: 10, budget: { dollars: '1', per: 'day' } },
+      ],
+    });
     expect(await statusOf(gateway.chat({}))).toBe(200);
     const refused = await gateway.chat({});
-    expect([refused.status, refused.headers.get('x-ratelimit-limit-requests'), refused.headers.get('x-ratelimit-remaining-requests'), refused.headers.get('x-budget-remaining')]).toEqual([429, '1', '0', '0.99998']);
+    expect([
+      refused.status,
+      refused.headers.get('x-ratelimit-limit-requests'),
+      refused.headers.get('x-ratelimit-remaining-requests'),
+      refused.headers.get('x-budget-remaining'),
+    ]).toEqual([429, '1', '0', '0.99998']);
   });
 
   test('refuse a model whose limit is reached, by any of its names', async () => {
     const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', requests_per_minute: 1 }] });
-    expect([await statusOf(gateway.chat({ model: 'thinker' })), await statusOf(gateway.chat({ model: 'thinker-2025' })), await statusOf(gateway.chat({ model: 'up/thinker' })), await statusOf(gateway.chat({}))]).toEqual([200, 429, 429, 200]);
+    expect([
+      await statusOf(gateway.chat({ model: 'thinker' })),
+      await statusOf(gateway.chat({ model: 'thinker-2025' })),
+      await statusOf(gateway.chat({ model: 'up/thinker' })),
+      await statusOf(gateway.chat({})),
+    ]).toEqual([200, 429, 429, 200]);
   });
 });
 
 describe('a dry run', () => {
   test('shows the limits of its caller, and uses nothing of them', async () => {
-    const { gateway } = await scene({ limits: [perMinute(1, { tokens_per_minute: 5000, concurrent: 2, budget: { dollars: '1', per: 'day' } })] });
+    const { gateway } = await scene({
+      limits: [perMinute(1, { tokens_per_minute: 5000, concurrent: 2, budget: { dollars: '1', per: 'day' } })],
+    });
     const dry = { ...tenant('acme'), 'x-dry-run': 'true' };
     for (let at = 0; at < 3; at++) {
       const { limits } = (await (await gateway.chat({}, dry)).json()) as any;
@@ -326,7 +450,11 @@ test('a cached answer counts as a request, and uses no tokens, no concurrency an
   const ask = async (): Promise<Response> => await gateway.chat({ max_tokens: 5 }, { ...tenant('acme'), 'x-cache': 'on' });
   const replies = [await ask(), await ask(), await ask(), await ask()];
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-  expect(replies.slice(0, 3).map(({ headers }) => [headers.get('x-cache'), headers.get('x-ratelimit-remaining-requests')])).toEqual([['miss', '2'], ['hit', '1'], ['hit', '0']]);
+  expect(replies.slice(0, 3).map(({ headers }) => [headers.get('x-cache'), headers.get('x-ratelimit-remaining-requests')])).toEqual([
+    ['miss', '2'],
+    ['hit', '1'],
+    ['hit', '0'],
+  ]);
   expect(upstream.asked.length).toBe(1);
   // the first request used 15 tokens and the budget; hits need no budget
   expect(replies[2]?.headers.get('x-ratelimit-remaining-tokens')).toBe('4985');
@@ -334,21 +462,47 @@ test('a cached answer counts as a request, and uses no tokens, no concurrency an
 });
 
 test('limits are off where the plugin is not listed', async () => {
-  const { gateway } = await scene({ config: (url) => ({ ...oneUpstream(url, { limits: [perMinute(1)] }), plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'] }) });
+  const { gateway } = await scene({
+    config: (url) => ({
+      ...oneUpstream(url, { limits: [perMinute(1)] }),
+      plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'],
+    }),
+  });
   expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([200, 200]);
 });
 
 describe('a target that is asked again', () => {
   test('stays held while another target is asked in parallel', async () => {
     const held = gate();
-    const [one, two] = [await startUpstream(answers({ error: { message: 'reasoning_effort is not supported' } }, { status: 400 }), held.step), await startUpstream(() => {})];
+    const [one, two] = [
+      await startUpstream(answers({ error: { message: 'reasoning_effort is not supported' } }, { status: 400 }), held.step),
+      await startUpstream(() => {}),
+    ];
     onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));
-    const providers = { one: { dialect: 'openai-chat', base_url: one.url, api_key: 'k1' }, two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k2' } };
-    const models = [{ id: 'plain', free: true, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', reasoning: true })) }];
-    const { gateway } = await scene({ config: () => ({ providers, models, limits: [{ by: 'provider', concurrent: 5 }], routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }) });
+    const providers = {
+      one: { dialect: 'openai-chat', base_url: one.url, api_key: 'k1' },
+      two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k2' },
+    };
+    const models = [
+      { id: 'plain', free: true, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', reasoning: true })) },
+    ];
+    const { gateway } = await scene({
+      config: () => ({
+        providers,
+        models,
+        limits: [{ by: 'provider', concurrent: 5 }],
+        routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
+      }),
+    });
     const reply = gateway.chat({});
     await expect.poll(() => two.asked.length).toBe(1);
-    const usedOf = async (): Promise<object> => Object.fromEntries(((await (await gateway.get('/api/limits')).json()) as { data: { value: string; used: number }[] }).data.map(({ value, used }) => [value, used]));
+    const usedOf = async (): Promise<object> =>
+      Object.fromEntries(
+        ((await (await gateway.get('/api/limits')).json()) as { data: { value: string; used: number }[] }).data.map(({ value, used }) => [
+          value,
+          used,
+        ]),
+      );
     expect([one.asked.length, await usedOf()]).toEqual([2, { one: 1, two: 1 }]);
     held.letGo();
     expect((await reply).status).toBe(200);

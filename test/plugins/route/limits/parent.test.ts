@@ -9,9 +9,16 @@ function scene() {
   const clock = { now: noon };
   const memory = new MemoryLedger(() => clock.now);
   const counts = new ParentCounts(memory);
-  const subject = (id: string) => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per: 'total' as const, pico: '100', refusesUnknown: false }] } });
-  const reserve = (id: string): unknown => counts.answer({ what: 'reserve', name: id, ask: { subjects: [subject(id)], tokens: 1, pico: '1', isLight: false, isLook: false } }, 1);
-  const learn = (id: string): unknown => counts.answer({ what: 'spent', isNew: true, sums: [{ subject: subject(id), per: 'total', start: 0, pico: '0' }] }, 1);
+  const subject = (id: string) => ({
+    id,
+    by: 'meta.x',
+    value: id,
+    caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per: 'total' as const, pico: '100', refusesUnknown: false }] },
+  });
+  const reserve = (id: string): unknown =>
+    counts.answer({ what: 'reserve', name: id, ask: { subjects: [subject(id)], tokens: 1, pico: '1', isLight: false, isLook: false } }, 1);
+  const learn = (id: string): unknown =>
+    counts.answer({ what: 'spent', isNew: true, sums: [{ subject: subject(id), per: 'total', start: 0, pico: '0' }] }, 1);
   const begin = (id: string): void => {
     reserve(id);
     learn(id);
@@ -21,7 +28,8 @@ function scene() {
     counts,
     begin,
     settle: (id: string): unknown => counts.answer({ what: 'settle', name: id, subjects: [id], tokens: 0 }, 1),
-    charge: (id: string): unknown => counts.answer({ what: 'charge', name: `charge ${id}`, subjects: [subject(id)], pico: '7', at: noon }, 1),
+    charge: (id: string): unknown =>
+      counts.answer({ what: 'charge', name: `charge ${id}`, subjects: [subject(id)], pico: '7', at: noon }, 1),
     spent: (id: string): unknown => (counts.answer({ what: 'levels', subjects: [subject(id)] }, 1) as any)[0].budgets[0].spent,
     /** The work of the parent every half minute. */
     pass(): void {

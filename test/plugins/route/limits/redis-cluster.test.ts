@@ -24,10 +24,16 @@ interface Opened {
   errors(): string[];
 }
 
-/** A client that has learned what is at the address: on a busy machine its time for that, 300 ms, may be over before, and then another client tries. */
+/**
+ * A client that has learned what is at the address: on a busy machine its
+ * time for that, 300 ms, may be over before, and then another client tries.
+ */
 async function opened(url: string): Promise<Opened> {
   const lines: string[] = [];
-  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
+  const client = new RedisClient(
+    new Secret(url),
+    createLogger((line) => void lines.push(line)),
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   if ((await client.health()).error === 'timeout') return await opened(url);
@@ -41,7 +47,12 @@ function adminOf({ url }: RedisServer): Redis {
   return admin;
 }
 
-test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('each %s gives access to all keys, on any node (node %d)', async (_, at) => {
+test.each([
+  ['primary', 0],
+  ['primary', 1],
+  ['primary', 2],
+  ['replica', 4],
+])('each %s gives access to all keys, on any node (node %d)', async (_, at) => {
   const { client, messages } = await opened(node(at).url);
   await expect.poll(async () => [client.isAway, await client.health()]).toEqual([false, { connected: true }]);
   const keys = Array.from({ length: 30 }, (_none, index) => `model-gateway:cache:1:${index}`);
@@ -53,12 +64,20 @@ test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('eac
 });
 
 let number = 0;
-// a gateway waits 300 ms for Redis, and then counts by itself: where the machine stands still for longer, the gateways do not count together
+// a gateway waits 300 ms for Redis, and then counts by itself: where the
+// machine stands still for longer, the gateways do not count together
 test('gateways at different nodes count together, also where a node is announced under another address', { retry: 3 }, async () => {
-  const three = limited(`together ${++number}`, { requests: 3, tokens: 1000, concurrent: 3, budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }] });
+  const three = limited(`together ${++number}`, {
+    requests: 3,
+    tokens: 1000,
+    concurrent: 3,
+    budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }],
+  });
   const proxy = await proxyTo(node(2).url);
   onTestFinished(() => proxy.close());
-  const ledgers = await Promise.all([node(0).url, node(1).url, proxy.url].map(async (url) => await registered(ledgerOver((await opened(url)).client))));
+  const ledgers = await Promise.all(
+    [node(0).url, node(1).url, proxy.url].map(async (url) => await registered(ledgerOver((await opened(url)).client))),
+  );
   for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal).toBeNull();
   for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal?.lack).toBe('requests');
 });
@@ -90,7 +109,11 @@ test('a node that cannot be reached at its announced address is reported with it
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '1');
   await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS'))).not.toMatch(/127\.0\.0\.1,(?!1,)/);
   const { client, errors } = await opened(node(0).url);
-  expect([client.isAway, await client.health(), errors()]).toEqual([true, { connected: false, error: 'refused' }, [expect.stringContaining('ECONNREFUSED')]]);
+  expect([client.isAway, await client.health(), errors()]).toEqual([
+    true,
+    { connected: false, error: 'refused' },
+    [expect.stringContaining('ECONNREFUSED')],
+  ]);
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '0');
   await expect.poll(() => client.isAway).toBe(false);
 });
@@ -133,6 +156,17 @@ async function copied(primary: RedisServer): Promise<void> {
 
 /** The index of the primary that has this key. */
 async function ownerOf(key: string): Promise<number> {
-  for (let at = 0; at < 3; at++) if (await adminOf(node(at)).exists(key).then(() => true, () => false)) return at;
+  for (let at = 0; at < 3; at++) {
+    if (
+      await adminOf(node(at))
+        .exists(key)
+        .then(
+          () => true,
+          () => false,
+        )
+    ) {
+      return at;
+    }
+  }
   throw new Error('no primary has the key');
 }

@@ -10,7 +10,20 @@ import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import { pause } from '../../../_kit/upstream.ts';
-import { asking, connected, farFrom, holdOf, ledgerAt, ledgerOver, limited, other, redisOfFile, registered, seenIn, touch } from './redis-scene.ts';
+import {
+  asking,
+  connected,
+  farFrom,
+  holdOf,
+  ledgerAt,
+  ledgerOver,
+  limited,
+  other,
+  redisOfFile,
+  registered,
+  seenIn,
+  touch,
+} from './redis-scene.ts';
 
 const own = redisOfFile();
 const seen = (subject: Subject): ReturnType<typeof seenIn> => seenIn(own, subject);
@@ -18,24 +31,29 @@ const seen = (subject: Subject): ReturnType<typeof seenIn> => seenIn(own, subjec
 const forget = async (): Promise<void> => void (await own.redis.del('model-gateway:{limits}:alive'));
 const budget = (pico: bigint) => ({ per: 'month' as const, pico, refusesUnknown: false });
 
-
 describe('the hold of a request', () => {
-  test.each([['a request', false, 3], ['a look', true, 2]])('stays and is released where %s is given up, and the gateway gets another name before a reply arrives', async (what, isLook, count) => {
-    const one = limited(what, { concurrent: 5 });
-    const { ledger, proxy } = await farFrom(own.server.url);
-    ledger.settle(await holdOf(ledger, [one]), 0);
-    proxy.delayMs = 400;
-    const late = ledger.reserve(asking([one], { isLook }));
-    await pause(250);
-    proxy.delayMs = 100;
-    // sent under the former name, and answered after the call that is given up
-    const running = holdOf(ledger, [one]);
-    const holds = [(await late).hold, await holdOf(ledger, [one]), await running].filter((hold) => hold !== null);
-    proxy.delayMs = 0;
-    await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(count);
-    for (const hold of holds) ledger.settle(hold, 0);
-    await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(0);
-  });
+  test.each([
+    ['a request', false, 3],
+    ['a look', true, 2],
+  ])(
+    'stays and is released where %s is given up, and the gateway gets another name before a reply arrives',
+    async (what, isLook, count) => {
+      const one = limited(what, { concurrent: 5 });
+      const { ledger, proxy } = await farFrom(own.server.url);
+      ledger.settle(await holdOf(ledger, [one]), 0);
+      proxy.delayMs = 400;
+      const late = ledger.reserve(asking([one], { isLook }));
+      await pause(250);
+      proxy.delayMs = 100;
+      // sent under the former name, and answered after the call that is given up
+      const running = holdOf(ledger, [one]);
+      const holds = [(await late).hold, await holdOf(ledger, [one]), await running].filter((hold) => hold !== null);
+      proxy.delayMs = 0;
+      await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(count);
+      for (const hold of holds) ledger.settle(hold, 0);
+      await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(0);
+    },
+  );
 
   test('on more values than one call takes is released if the request ends while the gateway registers itself', async () => {
     const all = Array.from({ length: 450 }, (_, at) => limited(`many-${at}`, { concurrent: 9 }));
@@ -110,7 +128,8 @@ describe('what was spent', () => {
   test('counts once if one gateway had no Redis and another one has read it in the log', async () => {
     const paid = limited('paid', { budgets: [budget(1000n)] });
     const log = { sum: 0n };
-    const tell = (ledger: RedisLedger): void => ledger.atLeast([{ subject: paid, per: 'month', start: periodOf('month', Date.now()).start, pico: log.sum }]);
+    const tell = (ledger: RedisLedger): void =>
+      ledger.atLeast([{ subject: paid, per: 'month', start: periodOf('month', Date.now()).start, pico: log.sum }]);
     const { ledger: far, away, back } = await farFrom(own.server.url);
     const near = await ledgerAt(own.server.url);
     for (const one of [far, near]) {
@@ -141,7 +160,10 @@ describe('what was spent', () => {
       const cap = 9_000_000n * 10n ** 12n - BigInt(at) * 12_345_678_901_234n - 1n;
       const one = limited(`huge-${at}`, { budgets: [budget(cap)] });
       ledger.seeds.read = async () => cap - 1000n;
-      expect([(await ledger.reserve(asking([one], { pico: 1001n }))).refusal?.lack, (await ledger.reserve(asking([one], { pico: 1000n }))).hold?.pico]).toEqual(['budget', 1000n]);
+      expect([
+        (await ledger.reserve(asking([one], { pico: 1001n }))).refusal?.lack,
+        (await ledger.reserve(asking([one], { pico: 1000n }))).hold?.pico,
+      ]).toEqual(['budget', 1000n]);
     }
   });
 
@@ -149,7 +171,11 @@ describe('what was spent', () => {
     const counts = new ParentCounts(new MemoryLedger(Date.now));
     const { start } = periodOf('day', Date.now());
     const subject = { id: 'meta.x a', by: 'meta.x', value: 'a', caps: { requests: null, tokens: null, concurrent: null, budgets: [] } };
-    const tell = (day: number): unknown => counts.answer({ what: 'spent', isNew: true, sums: [{ subject: { ...subject, id: `meta.x ${day}` }, per: 'day', start, pico: '0' }] }, 1);
+    const tell = (day: number): unknown =>
+      counts.answer(
+        { what: 'spent', isNew: true, sums: [{ subject: { ...subject, id: `meta.x ${day}` }, per: 'day', start, pico: '0' }] },
+        1,
+      );
     for (let day = 0; day < 3; day++) tell(day);
     expect(counts.remembered).toBe(3);
     counts.forget(start + 86_400_000);
@@ -180,13 +206,20 @@ describe('a request counts once', () => {
       ledger.charge({ subjects: [one], pico: 3n, at: Date.now() });
       await pause(5);
     };
-    const serveMany = async (): Promise<void> => void (await Promise.all([1, 2, 3, 4, 5].map(async () => { for (let at = 0; at < 20; at++) await serve(); })));
+    const serveMany = async (): Promise<void> =>
+      void (await Promise.all(
+        [1, 2, 3, 4, 5].map(async () => {
+          for (let at = 0; at < 20; at++) await serve();
+        }),
+      ));
     await serveMany();
     await own.redis.config('SET', 'maxmemory', '1');
     await serveMany();
     await own.redis.config('SET', 'maxmemory', '0');
     await serveMany();
-    await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
+    await expect
+      .poll(async () => (await touch(ledger), await seen(one)))
+      .toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
   });
 
   test('if Redis has no memory left and all its answers were lost: what was charged is not lost', async () => {
@@ -276,7 +309,8 @@ describe('a minute is any 60 s', () => {
     const two = limited('shifted', { requests: 2 });
     const ledger = await ledgerAt(own.server.url);
     for (let at = 0; at < 2; at++) await ledger.reserve(asking([two]));
-    await own.redis.eval(`
+    await own.redis.eval(
+      `
       local slots = redis.call('LRANGE', KEYS[2], 0, -1)
       redis.call('DEL', KEYS[2])
       for _, slot in ipairs(slots) do
@@ -284,7 +318,10 @@ describe('a minute is any 60 s', () => {
         redis.call('HDEL', KEYS[1], slot, slot .. 't')
         redis.call('HSET', KEYS[1], later, amount, later .. 't', string.format('%.0f', tonumber(at) + 3600000))
         redis.call('RPUSH', KEYS[2], later)
-      end`, 2, ...names);
+      end`,
+      2,
+      ...names,
+    );
     const { refusal, levels } = await ledger.reserve(asking([two]));
     expect(levels[0]?.requests).toBe(2);
     expect(refusal?.waitMs).toBeLessThanOrEqual(60_000);
@@ -365,7 +402,9 @@ describe('the keys of a budget', () => {
     const [refused, free] = [total('refused'), total('free')];
     expect((await ledger.reserve(asking([refused], { pico: 101n }))).refusal?.lack).toBe('budget');
     ledger.settle(await holdOf(ledger, [free]), 0);
-    for (const key of [keyOf('spent', refused), keyOf('spent', free)]) expect(Math.abs((await own.redis.pttl(key)) - hour / 2)).toBeLessThanOrEqual(hour / 2);
+    for (const key of [keyOf('spent', refused), keyOf('spent', free)]) {
+      expect(Math.abs((await own.redis.pttl(key)) - hour / 2)).toBeLessThanOrEqual(hour / 2);
+    }
     expect(Math.abs((await own.redis.pttl(keyOf('held', free))) - 12 * hour)).toBeLessThanOrEqual(12 * hour);
   });
 

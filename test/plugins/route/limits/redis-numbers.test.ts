@@ -1,4 +1,7 @@
-/** Numbers and keys at the limits of the Redis scripts: amounts that are too large, a period that ends while Redis answers, keys that were evicted. */
+/**
+ * Numbers and keys at the limits of the Redis scripts: amounts that are too
+ * large, a period that ends while Redis answers, keys that were evicted.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
@@ -43,7 +46,10 @@ test('a number of tokens that is too large for Redis does not change the other a
 });
 
 test('an amount of dollars that is too large for Redis counts, and does not change the other amounts', async () => {
-  const [one, two] = [limited('one', { budgets: [budget('total', 9n * 10n ** 18n)] }), limited('two', { budgets: [budget('total', 100n)] })];
+  const [one, two] = [
+    limited('one', { budgets: [budget('total', 9n * 10n ** 18n)] }),
+    limited('two', { budgets: [budget('total', 100n)] }),
+  ];
   const ledger = await ledgerAt(own.server.url);
   ledger.seeds.read = async ({ value }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
   const hold = await holdOf(ledger, [one, two]);
@@ -93,7 +99,8 @@ test('a number of tokens that is too large for an exact sum is left out in memor
   const clock = { now: Date.UTC(2030, 0, 1) };
   const memory = new MemoryLedger(() => clock.now);
   const one = limited('endless', { tokens: 1000 });
-  const use = (tokens: number): void => memory.settle(memory.reserve(asking([one])).hold ?? memory.take(asking([one]), memory.levels([one])), tokens);
+  const use = (tokens: number): void =>
+    memory.settle(memory.reserve(asking([one])).hold ?? memory.take(asking([one]), memory.levels([one])), tokens);
   use(1e20);
   clock.now += 10_000;
   use(7);

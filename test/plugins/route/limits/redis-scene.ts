@@ -18,7 +18,10 @@ const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5
 
 /** The client of a gateway. It waits for an answer only for 300 ms: a ledger over it may count by itself where the machine stands still. */
 export async function connected(url: string): Promise<RedisClient> {
-  const client = new RedisClient(new Secret(url), createLogger(() => {}));
+  const client = new RedisClient(
+    new Secret(url),
+    createLogger(() => {}),
+  );
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
   while (client.isAway) await soon();
@@ -47,7 +50,10 @@ export function ledgerOver(redis: SharedRedis, more: { leaseMs?: number; clock?:
   return ledger;
 }
 
-/** Resolves when Redis knows the gateway: a gateway that has to register first does not wait for that longer than 300 ms, and counts by itself. */
+/**
+ * Resolves when Redis knows the gateway: a gateway that has to register
+ * first does not wait for that longer than 300 ms, and counts by itself.
+ */
 export async function registered(ledger: RedisLedger): Promise<RedisLedger> {
   for (;;) {
     const hold = await holdOf(ledger, []);
@@ -58,7 +64,8 @@ export async function registered(ledger: RedisLedger): Promise<RedisLedger> {
 }
 
 /** A ledger that counts everything in Redis, however long that takes. */
-export const ledgerAt = async (url: string, more: Parameters<typeof ledgerOver>[1] = {}): Promise<RedisLedger> => await registered(ledgerOver(patient(url), more));
+export const ledgerAt = async (url: string, more: Parameters<typeof ledgerOver>[1] = {}): Promise<RedisLedger> =>
+  await registered(ledgerOver(patient(url), more));
 
 /** A Redis for the tests of a file, empty before each of them. */
 export interface OwnRedis {
@@ -111,10 +118,23 @@ export async function farFrom(url: string, more: Parameters<typeof ledgerOver>[1
 }
 
 /** A value with these limits. */
-export const limited = (value: string, caps: Partial<Subject['caps']>): Subject => ({ id: `meta.x ${value}`, by: 'meta.x', value, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
-export const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
+export const limited = (value: string, caps: Partial<Subject['caps']>): Subject => ({
+  id: `meta.x ${value}`,
+  by: 'meta.x',
+  value,
+  caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps },
+});
+export const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({
+  subjects,
+  tokens: 10,
+  pico: 1n,
+  isLight: false,
+  isLook: false,
+  ...more,
+});
 /** The hold of a request that was let in. */
-export const holdOf = async (ledger: RedisLedger, subjects: readonly Subject[], more: Partial<Ask> = {}): Promise<Hold> => (await ledger.reserve(asking(subjects, more))).hold as Hold;
+export const holdOf = async (ledger: RedisLedger, subjects: readonly Subject[], more: Partial<Ask> = {}): Promise<Hold> =>
+  (await ledger.reserve(asking(subjects, more))).hold as Hold;
 
 /** A value with room for every test. */
 export const other = limited('other', { requests: 1000, concurrent: 1000 });

@@ -13,14 +13,20 @@ test.each([
   ['a model whose price nobody knows', 'caller-2', { pricing: 'unknown' }],
 ])('%s beside a request that costs: Redis accepts every command, and the spent sum is exactly that of the log', async (_, name, other) => {
   const config = (url: string): Record<string, unknown> => {
-    const base = oneUpstream(url, { limits, keys: [{ name, key: `sk-the-key-of-${name}` }], server: { admin_open: true }, redis: { url: own.server.url } });
+    const base = oneUpstream(url, {
+      limits,
+      keys: [{ name, key: `sk-the-key-of-${name}` }],
+      server: { admin_open: true },
+      redis: { url: own.server.url },
+    });
     const [plain] = base['models'] as Record<string, unknown>[];
     return { ...base, models: [plain, { ...plain, id: 'other', ...other }] };
   };
   const { gateway } = await scene({ config, clock: { now: Date.now() } });
   const as = { authorization: `Bearer sk-the-key-of-${name}` };
   for (const model of ['other', 'plain', 'other', 'other']) expect(await statusOf(gateway.chat({ model, max_tokens: 5 }, as))).toBe(200);
-  const budget = async () => ((await (await gateway.get('/api/limits?by=key')).json()) as any).data.find(({ limit }: any) => limit === 'budget');
+  const budget = async () =>
+    ((await (await gateway.get('/api/limits?by=key')).json()) as any).data.find(({ limit }: any) => limit === 'budget');
   await expect.poll(budget).toMatchObject({ value: name, used: costOfOne, held: '0' });
   expect(gateway.lines.filter((line) => line.includes('Redis refuses'))).toEqual([]);
 });

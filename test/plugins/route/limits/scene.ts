@@ -29,7 +29,15 @@ export interface SceneSetup {
 /** 10 tokens of prompt at $0.000001, 5 of answer at $0.000002. */
 export const costOfOne = '0.00002';
 
-export async function scene({ limits = [], more = {}, step = answers(completion('Hello.')), states, plugins = [], clock = { now: noon }, config }: SceneSetup): Promise<Scene> {
+export async function scene({
+  limits = [],
+  more = {},
+  step = answers(completion('Hello.')),
+  states,
+  plugins = [],
+  clock = { now: noon },
+  config,
+}: SceneSetup): Promise<Scene> {
   const upstream = await startUpstream(step);
   const base = config?.(upstream.url) ?? oneUpstream(upstream.url, { limits, ...more });
   const gateway = await testGateway({ config: base, plugins, clock: () => clock.now, ...(states && { states }) });
@@ -58,7 +66,8 @@ export function gate(): { readonly step: Step; letGo(): void; readonly waiting: 
   };
 }
 
-export const errorOf = async (response: Response): Promise<{ code: string; message: string; type: string }> => ((await response.json()) as any).error;
+export const errorOf = async (response: Response): Promise<{ code: string; message: string; type: string }> =>
+  ((await response.json()) as any).error;
 
 /** The number of replies with each status. */
 export const tally = (responses: readonly Response[]): Record<string, number> => {

@@ -27,13 +27,21 @@ let number = 0;
 /** A value that no other test uses. */
 const fresh = (): string => `tenant-${++number}`;
 
-const over = async (url: string, limits: readonly object[], { whenAway = 'local', ...setup }: SceneSetup & { whenAway?: string } = {}): Promise<Scene> =>
-  await scene({ limits, clock: { now: Date.now() }, ...setup, more: { redis: { url, when_away: whenAway } } });
+const over = async (
+  url: string,
+  limits: readonly object[],
+  { whenAway = 'local', ...setup }: SceneSetup & { whenAway?: string } = {},
+): Promise<Scene> => await scene({ limits, clock: { now: Date.now() }, ...setup, more: { redis: { url, when_away: whenAway } } });
 
 /** A log that several gateways write and read, as they do one PostgreSQL. */
 function sharedLog(): { readonly log: MemoryLog; readonly plugins: readonly AnyPlugin[] } {
   const log = memoryLog();
-  const writing: AnyPlugin = { name: 'test/write', summary: 'writes the shared log of a test', schema: {}, apply: ({ hooks }) => hooks.log.tap((record) => void log.add({ ...record, request: null, response: null })) };
+  const writing: AnyPlugin = {
+    name: 'test/write',
+    summary: 'writes the shared log of a test',
+    schema: {},
+    apply: ({ hooks }) => hooks.log.tap((record) => void log.add({ ...record, request: null, response: null })),
+  };
   return { log, plugins: [keeping(log), writing] };
 }
 
@@ -44,15 +52,26 @@ describe('four gateways', () => {
     const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', requests_per_minute: 100 }])));
     const replies: Response[] = [];
     // a busy machine needs more than 300 ms for 240 requests at once, and the gateway waits only that long for Redis
-    for (let round = 0; round < 4; round++) replies.push(...(await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 15 }, () => gateway.chat(small, tenant(name)))))));
+    for (let round = 0; round < 4; round++) {
+      replies.push(
+        ...(await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 15 }, () => gateway.chat(small, tenant(name)))))),
+      );
+    }
     expect(tally(replies)).toEqual({ 200: 100, 429: 140 });
-    expect(replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+    expect(
+      replies
+        .filter(({ status }) => status === 200)
+        .map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests')))
+        .sort((a, b) => a - b),
+    ).toEqual(Array.from({ length: 100 }, (_, at) => at));
   });
 
   test('share limits of concurrent requests and of tokens', async () => {
     const name = fresh();
     const held = gate();
-    const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', concurrent: 6, tokens_per_minute: 10_000 }], { step: held.step })));
+    const gateways = await Promise.all(
+      [1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', concurrent: 6, tokens_per_minute: 10_000 }], { step: held.step })),
+    );
     const asked = gateways.flatMap(({ gateway }) => Array.from({ length: 10 }, () => gateway.chat(small, tenant(name))));
     await expect.poll(() => gateways.reduce((sum, { gateway }) => sum + gateway.records.length, 0)).toBe(34);
     await expect.poll(held.waiting).toBe(6);
@@ -67,12 +86,24 @@ describe('four gateways', () => {
   test('do not overspend a budget together', { retry: 3 }, async () => {
     const name = fresh();
     const { plugins } = sharedLog();
-    const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(30), per: 'day' } }], { plugins })));
-    for (let round = 0; round < 4; round++) await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 4 }, () => gateway.chat({ max_tokens: 20 }, tenant(name)))));
-    const spent = gateways.flatMap(({ gateway }) => gateway.records).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
+    const gateways = await Promise.all(
+      [1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(30), per: 'day' } }], { plugins })),
+    );
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 4 }, () => gateway.chat({ max_tokens: 20 }, tenant(name)))));
+    }
+    const spent = gateways
+      .flatMap(({ gateway }) => gateway.records)
+      .reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
     expect(spent).toBeGreaterThan(parseDollars(times(22)) as bigint);
     expect(spent).toBeLessThanOrEqual(parseDollars(times(30)) as bigint);
-    const used = async (): Promise<unknown[]> => await Promise.all(gateways.map(async ({ gateway }) => ((await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits?.[0]?.used));
+    const used = async (): Promise<unknown[]> =>
+      await Promise.all(
+        gateways.map(
+          async ({ gateway }) =>
+            ((await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits?.[0]?.used,
+        ),
+      );
     // a reply does not wait until Redis has the cost of the request
     await expect.poll(async () => new Set((await used()).filter((one) => one !== undefined)).size).toBeLessThanOrEqual(1);
   });
@@ -90,13 +121,18 @@ test('the cost of a request counts before its hold is released: no request of an
     if (command.toLowerCase() === 'incrby' && key.includes(':spent:')) steps.push('charged');
     if (command.toLowerCase() === 'hincrby' && key.includes(':held:')) steps.push(args.at(-1)?.startsWith('-') ? 'let go' : 'held');
   });
-  const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: '1', per: 'day' } }], { plugins: sharedLog().plugins });
+  const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: '1', per: 'day' } }], {
+    plugins: sharedLog().plugins,
+  });
   await gateway.chat(small, tenant(name));
   await expect.poll(() => steps).toEqual(['held', 'charged', 'let go']);
 });
 
 describe('a client that leaves while Redis is asked', () => {
-  test.each([['its own limit', 'meta.tenant-id'], ['the limit of the model', 'model']])('leaves no hold in %s', async (_, by) => {
+  test.each([
+    ['its own limit', 'meta.tenant-id'],
+    ['the limit of the model', 'model'],
+  ])('leaves no hold in %s', async (_, by) => {
     const name = fresh();
     const proxy = await proxyTo(server.url);
     onTestFinished(() => proxy.close());
@@ -107,15 +143,26 @@ describe('a client that leaves while Redis is asked', () => {
     for (let at = 0; at < 3; at++) {
       const before = proxy.requests;
       const leaving = new AbortController();
-      const left = expect(far.gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'Hi' }], ...small }, { headers: tenant(name), signal: leaving.signal })).rejects.toThrow();
+      const left = expect(
+        far.gateway.post(
+          { model: 'plain', messages: [{ role: 'user', content: 'Hi' }], ...small },
+          { headers: tenant(name), signal: leaving.signal },
+        ),
+      ).rejects.toThrow();
       await expect.poll(() => proxy.requests).toBeGreaterThan(before);
       leaving.abort();
       await left;
     }
     await expect.poll(() => far.gateway.records).toHaveLength(4);
     proxy.delayMs = 0;
-    const used = async (): Promise<unknown> => ((await (await near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits.map(({ used, held }: any) => [used, held]);
-    await expect.poll(used).toEqual([[0, null], [times(1), '0']]);
+    const used = async (): Promise<unknown> =>
+      ((await (await near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits.map(
+        ({ used, held }: any) => [used, held],
+      );
+    await expect.poll(used).toEqual([
+      [0, null],
+      [times(1), '0'],
+    ]);
   });
 });
 
@@ -123,10 +170,18 @@ describe('what was spent', () => {
   test('is rebuilt exactly from the log when Redis was emptied', async () => {
     const name = fresh();
     const { log, plugins } = sharedLog();
-    const [one, two] = await Promise.all([1, 2].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(20), per: 'month' } }], { plugins })) as [Promise<Scene>, Promise<Scene>]);
-    for (let at = 0; at < 4; at++) for (const { gateway } of [one, two]) expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(20), per: 'month' } }], { plugins })) as [
+        Promise<Scene>,
+        Promise<Scene>,
+      ],
+    );
+    for (let at = 0; at < 4; at++) {
+      for (const { gateway } of [one, two]) expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+    }
     await server.flush();
-    const used = async ({ gateway }: Scene): Promise<string> => ((await (await gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits[0].used;
+    const used = async ({ gateway }: Scene): Promise<string> =>
+      ((await (await gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits[0].used;
     expect([await used(one), await used(two)]).toEqual([times(8), times(8)]);
     expect((await log.stats({ from: null, to: null, conditions: [], text: null }, { by: null, limit: 1 }))[0]?.cost).toBe(times(8));
     expect(await statusOf(two.gateway.chat(small, tenant(name)))).toBe(200);
@@ -138,7 +193,9 @@ describe('what was spent', () => {
     const { log, plugins } = sharedLog();
     log.add({ metadata: { 'tenant-id': name }, cost: times(3) });
     await server.flush();
-    const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', match: name, budget: { dollars: times(9), per: 'month' } }], { plugins });
+    const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', match: name, budget: { dollars: times(9), per: 'month' } }], {
+      plugins,
+    });
     expect(((await (await gateway.get('/api/limits')).json()) as any).data).toMatchObject([{ value: name, used: times(3) }]);
   });
 
@@ -180,7 +237,16 @@ describe('while Redis is away', () => {
     proxy.isShut = true;
     proxy.cut();
     const refused = await gateway.chat(small, tenant(name));
-    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([503, '1', { code: 'budget_unavailable', type: 'server_error', param: null, message: 'Redis, which has the counts of limits and budgets, is away. Try again in a moment.' }]);
+    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([
+      503,
+      '1',
+      {
+        code: 'budget_unavailable',
+        type: 'server_error',
+        param: null,
+        message: 'Redis, which has the counts of limits and budgets, is away. Try again in a moment.',
+      },
+    ]);
     expect(await statusOf(gateway.chat(small))).toBe(200);
     expect(await statusOf(gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' }))).toBe(503);
     proxy.isShut = false;
@@ -209,15 +275,27 @@ describe('while Redis is away', () => {
     const onceEach = (count: number): unknown[] => [count, count * 15, times(count)];
 
     /** Two gateways that have each sent one request. */
-    async function nearAndFar(name: string): Promise<{ near: Scene; far: Scene; proxy: Proxy; letInAlone(count: number): Promise<void>; used(): Promise<unknown[]>; untilTold(): Promise<void> }> {
+    async function nearAndFar(name: string): Promise<{
+      near: Scene;
+      far: Scene;
+      proxy: Proxy;
+      letInAlone(count: number): Promise<void>;
+      used(): Promise<unknown[]>;
+      untilTold(): Promise<void>;
+    }> {
       const proxy = await proxyTo(server.url);
       onTestFinished(() => proxy.close());
       const [near, far] = [await over(server.url, counted), await over(proxy.url, counted)];
       for (const { gateway } of [near, far]) expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
-      const usedBy = async (one: string): Promise<unknown[]> => ((await (await near.gateway.chat(small, { ...tenant(one), 'x-dry-run': 'true' })).json()) as any).limits.map(({ used }: any) => used);
+      const usedBy = async (one: string): Promise<unknown[]> =>
+        ((await (await near.gateway.chat(small, { ...tenant(one), 'x-dry-run': 'true' })).json()) as any).limits.map(
+          ({ used }: any) => used,
+        );
       const untilTold = async (): Promise<void> => {
         const other = fresh();
-        await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0]).toEqual([200, true]);
+        await expect
+          .poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0])
+          .toEqual([200, true]);
       };
       const letInAlone = async (count: number): Promise<void> => {
         proxy.isShut = true;
@@ -269,7 +347,11 @@ describe('while Redis is away', () => {
     const name = fresh();
     const proxies = await Promise.all([1, 2, 3].map(() => proxyTo(server.url)));
     onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
-    const gateways = await Promise.all(proxies.map((proxy) => over(proxy.url, [{ by: 'meta.tenant-id', requests_per_minute: 300 }], { step: answers(completion('Hello.')) })));
+    const gateways = await Promise.all(
+      proxies.map((proxy) =>
+        over(proxy.url, [{ by: 'meta.tenant-id', requests_per_minute: 300 }], { step: answers(completion('Hello.')) }),
+      ),
+    );
     const found: number[] = [];
     const asked = { all: false };
     const flapping = (async () => {

@@ -11,7 +11,10 @@ import { asking } from './redis-scene.ts';
 import { costOfOne, noon, scene, statusOf } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
-const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, budget: { dollars: '1', per: 'day' } }, { by: 'all', concurrent: 10 }];
+const limits = [
+  { by: 'meta.tenant-id', requests_per_minute: 4, budget: { dollars: '1', per: 'day' } },
+  { by: 'all', concurrent: 10 },
+];
 
 describe('the limits', () => {
   test('are listed with their use, the fullest first', async () => {
@@ -20,10 +23,43 @@ describe('the limits', () => {
     for (let at = 0; at < 5; at++) await statusOf(gateway.chat({}, tenant('globex')));
     const { data, total, refusals } = (await (await gateway.get('/api/limits')).json()) as any;
     expect(data.slice(0, 2)).toEqual([
-      { by: 'meta.tenant-id', value: 'globex', limit: 'requests_per_minute', per: null, allowed: 4, used: 4, held: null, remaining: 0, share: 1, beginsAnewAt: null },
-      { by: 'meta.tenant-id', value: 'acme', limit: 'requests_per_minute', per: null, allowed: 4, used: 1, held: null, remaining: 3, share: 0.25, beginsAnewAt: null },
+      {
+        by: 'meta.tenant-id',
+        value: 'globex',
+        limit: 'requests_per_minute',
+        per: null,
+        allowed: 4,
+        used: 4,
+        held: null,
+        remaining: 0,
+        share: 1,
+        beginsAnewAt: null,
+      },
+      {
+        by: 'meta.tenant-id',
+        value: 'acme',
+        limit: 'requests_per_minute',
+        per: null,
+        allowed: 4,
+        used: 1,
+        held: null,
+        remaining: 3,
+        share: 0.25,
+        beginsAnewAt: null,
+      },
     ]);
-    expect(data).toContainEqual({ by: 'meta.tenant-id', value: 'acme', limit: 'budget', per: 'day', allowed: '1', used: costOfOne, held: '0', remaining: '0.99998', share: 0.00002, beginsAnewAt: '2026-03-02T00:00:00.000Z' });
+    expect(data).toContainEqual({
+      by: 'meta.tenant-id',
+      value: 'acme',
+      limit: 'budget',
+      per: 'day',
+      allowed: '1',
+      used: costOfOne,
+      held: '0',
+      remaining: '0.99998',
+      share: 0.00002,
+      beginsAnewAt: '2026-03-02T00:00:00.000Z',
+    });
     expect([total, refusals]).toEqual([5, { rate_limit_exceeded: 1 }]);
     expect(((await (await gateway.get('/api/limits?by=all')).json()) as any).data.map(({ by }: any) => by)).toEqual(['all']);
   });
@@ -38,7 +74,9 @@ describe('the limits', () => {
     };
     expect(await asked('by=meta.Tenant-ID')).toEqual([200, 2, null]);
     expect(await asked('by=meta.team')).toEqual([200, 0, null]);
-    for (const query of ['by=tenant-id', 'by=kye', 'by=', 'by=meta.', 'by=all&by=key']) expect(await asked(query)).toEqual([400, 'invalid_value', 'by']);
+    for (const query of ['by=tenant-id', 'by=kye', 'by=', 'by=meta.', 'by=all&by=key']) {
+      expect(await asked(query)).toEqual([400, 'invalid_value', 'by']);
+    }
   });
 
   test('are metrics, with their refusals', async () => {
@@ -67,17 +105,35 @@ describe('the limits', () => {
 
   test('of many values are collected in slices, and requests are served in between', async () => {
     const memory = new MemoryLedger(() => noon);
-    const rules = new Rules({ limits: [{ by: 'meta.x', match: null, requestsPerMinute: 10, tokensPerMinute: null, concurrent: null, budget: null }] }, []);
+    const rules = new Rules(
+      { limits: [{ by: 'meta.x', match: null, requestsPerMinute: 10, tokensPerMinute: null, concurrent: null, budget: null }] },
+      [],
+    );
     const use = (value: string): void => void memory.reserve(asking([rules.of('meta.x', value) as Subject]));
     for (let at = 0; at < 2000; at++) use(`value-${at}`);
     for (const value of ['value-7', 'value-1990', 'value-1990']) use(value);
     let turns = 0;
     const count = (): void => void (turns++, (next = setImmediate(count)));
     let next = setImmediate(count);
-    const [used] = await limitMetrics({ rules, ledger: memory, keys: { all: () => [] } as unknown as CallerKeys, clock: () => noon, sums: new Sums([], {} as never, noon), refusals: new Map(), peers: null });
+    const [used] = await limitMetrics({
+      rules,
+      ledger: memory,
+      keys: { all: () => [] } as unknown as CallerKeys,
+      clock: () => noon,
+      sums: new Sums([], {} as never, noon),
+      refusals: new Map(),
+      peers: null,
+    });
     clearImmediate(next);
     expect(turns).toBeGreaterThan(5);
-    expect([used?.samples.length, used?.samples.slice(0, 3).map(([{ value }, amount]) => [value, amount])]).toEqual([100, [['value-1990', 3], ['value-7', 2], ['value-0', 1]]]);
+    expect([used?.samples.length, used?.samples.slice(0, 3).map(([{ value }, amount]) => [value, amount])]).toEqual([
+      100,
+      [
+        ['value-1990', 3],
+        ['value-7', 2],
+        ['value-0', 1],
+      ],
+    ]);
   });
 
   test('are an empty list where the config has none', async () => {
@@ -89,15 +145,32 @@ describe('the limits', () => {
 test('gateway limits prints them', async () => {
   const gateway = await start({
     providers: { mock: { dialect: 'mock' } },
-    models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
-    keys: [{ name: 'search-team', key: 'the-key-of-the-team', limits: { requests_per_minute: 4, budget: { dollars: '50', per: 'month' } } }],
+    models: [
+      { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
+    ],
+    keys: [
+      { name: 'search-team', key: 'the-key-of-the-team', limits: { requests_per_minute: 4, budget: { dollars: '50', per: 'month' } } },
+    ],
   });
   const headers = { 'content-type': 'application/json', authorization: 'Bearer the-key-of-the-team' };
-  expect((await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status).toBe(200);
+  expect(
+    (
+      await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+      })
+    ).status,
+  ).toBe(200);
   const { code, stdout, stderr } = await run(['limits', '--config', gateway.file]);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^BY +VALUE +LIMIT +USED +OF +FULL +BEGINS ANEW \(UTC\)\nkey +search-team +requests per minute +1 +4 +25 %\nkey +search-team +budget per month +\$0\.0000\d+ +\$50 +0 % +20\d\d-\d\d-01 00:00\n\n2 of 2 limits\n$/);
+  expect(stdout).toMatch(
+    /^BY +VALUE +LIMIT +USED +OF +FULL +BEGINS ANEW \(UTC\)\nkey +search-team +requests per minute +1 +4 +25 %\nkey +search-team +budget per month +\$0\.0000\d+ +\$50 +0 % +20\d\d-\d\d-01 00:00\n\n2 of 2 limits\n$/,
+  );
   const machine = await run(['limits', '--json', '--by', 'key', '--config', gateway.file]);
-  expect(JSON.parse(machine.stdout)).toMatchObject([{ value: 'search-team', limit: 'requests_per_minute', used: 1 }, { limit: 'budget', per: 'month', allowed: '50' }]);
+  expect(JSON.parse(machine.stdout)).toMatchObject([
+    { value: 'search-team', limit: 'requests_per_minute', used: 1 },
+    { limit: 'budget', per: 'month', allowed: '50' },
+  ]);
   await gateway.stop();
 });

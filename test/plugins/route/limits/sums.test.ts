@@ -18,7 +18,11 @@ function slowLog() {
     return new Promise((resolve) => void log.waiting.push(() => resolve([row])));
   };
   const reader = { catchUp: async () => {}, stats } as unknown as LogReader;
-  const sums = new Sums([day], { log: { reader: () => reader } as never, logger: {} as never, clock: () => noon, readers: new Set() }, noon);
+  const sums = new Sums(
+    [day],
+    { log: { reader: () => reader } as never, logger: {} as never, clock: () => noon, readers: new Set() },
+    noon,
+  );
   const asked = (): Promise<unknown> => expect.poll(() => log.waiting.length).toBe(1);
   return { log, sums, asked };
 }

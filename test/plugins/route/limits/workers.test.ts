@@ -12,7 +12,19 @@ const admin = 'the-admin-key-of-the-test';
 const asAdmin = { authorization: `Bearer ${admin}` };
 const budgetOf = (requests: number): string => (requests * 0.00005).toFixed(6);
 // cost: a start of three processes with all plugins takes twice the CPU
-const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'route/limits', 'stream/mock', 'log/estimate', 'log/cost', 'log/journal', 'log/metrics'];
+const plugins = [
+  'endpoints/chat-completions',
+  'endpoints/health',
+  'endpoints/logs',
+  'auth/keys',
+  'metadata/headers',
+  'route/limits',
+  'stream/mock',
+  'log/estimate',
+  'log/cost',
+  'log/journal',
+  'log/metrics',
+];
 const config = {
   plugins,
   server: { admin_key: admin, workers: 2 },
@@ -35,20 +47,30 @@ afterAll(async () => void (await gateway.stop()));
 
 /** Sends each request on a new connection, so that the workers share them. */
 const ask = (tenant: string, content = 'hi', more: object = {}): Promise<Response> =>
-  fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', connection: 'close', 'x-gateway-tenant-id': tenant }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], max_tokens: 10, ...more }) });
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close', 'x-gateway-tenant-id': tenant },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], max_tokens: 10, ...more }),
+  });
 
 const workers = (): number[] => {
   const pid = gateway.child.pid ?? 0;
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number);
 };
 
 /** This many replies, of ten requests at a time. */
 async function repliesTo(tenant: string, count: number): Promise<Response[]> {
   const replies: Response[] = [];
   let left = count;
-  await Promise.all(Array.from({ length: 10 }, async () => {
-    while (left-- > 0) replies.push(await ask(tenant));
-  }));
+  await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      while (left-- > 0) replies.push(await ask(tenant));
+    }),
+  );
   return replies;
 }
 
@@ -57,12 +79,17 @@ describe('two workers', () => {
   test('share a limit of requests exactly', { retry: 3 }, async () => {
     const replies = await repliesTo(`rate-${randomUUID()}`, 100);
     expect(tally(replies)).toEqual({ 200: 30, 429: 70 });
-    const left = replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b);
+    const left = replies
+      .filter(({ status }) => status === 200)
+      .map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests')))
+      .sort((a, b) => a - b);
     expect(left).toEqual(Array.from({ length: 30 }, (_, at) => at));
   });
 
   test('report the sum of refused requests', { retry: 3 }, async () => {
-    const refused = async (): Promise<number> => ((await (await fetch(`${gateway.url}/api/limits`, { headers: { ...asAdmin, connection: 'close' } })).json()) as any).refusals.rate_limit_exceeded ?? 0;
+    const refused = async (): Promise<number> =>
+      ((await (await fetch(`${gateway.url}/api/limits`, { headers: { ...asAdmin, connection: 'close' } })).json()) as any).refusals
+        .rate_limit_exceeded ?? 0;
     const before = await refused();
     await repliesTo(`rate-${randomUUID()}`, 40);
     for (let at = 0; at < 20; at++) expect(await refused()).toBe(before + 10);
@@ -81,7 +108,8 @@ describe('two workers', () => {
     // repeat until the budget is spent, in any worker: the last requests may have held more than they cost
     const last = async (): Promise<number[]> => [await spent().catch(() => 0), await spent().catch(() => 0), await spent().catch(() => 0)];
     await expect.poll(last).toEqual([402, 402, 402]);
-    const stats = async (): Promise<any> => await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: asAdmin })).json();
+    const stats = async (): Promise<any> =>
+      await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: asAdmin })).json();
     const shown = async (): Promise<number> => Number((await stats()).data.find(({ value }: any) => value === 'paid-one')?.cost ?? 0);
     await expect.poll(shown).toBeGreaterThan(Number(budgetOf(20)) - 0.0001);
     const cost = await shown();
@@ -90,23 +118,45 @@ describe('two workers', () => {
 
   test('release the holds of a killed worker', async () => {
     const ended: number[] = [];
-    const running = Array.from({ length: 12 }, () => ask('many-one', '[[delay:60000]]').then(({ status }) => ended.push(status), () => ended.push(0)));
+    const running = Array.from({ length: 12 }, () =>
+      ask('many-one', '[[delay:60000]]').then(
+        ({ status }) => ended.push(status),
+        () => ended.push(0),
+      ),
+    );
     await expect.poll(() => ended).toEqual(Array.from({ length: 7 }, () => 429));
     for (const pid of workers()) process.kill(pid, 'SIGKILL');
     await Promise.all(running);
-    await expect.poll(() => ask('many-one').then(({ status }) => status, () => 0)).toBe(200);
+    await expect
+      .poll(() =>
+        ask('many-one').then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
   });
 });
 
 test('the amount spent before a restart is shown before the first request', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const spending = { ...config, server: { ...config.server, data_dir: folder }, limits: [{ by: 'all', budget: { dollars: '5', per: 'month' } }] };
+  const spending = {
+    ...config,
+    server: { ...config.server, data_dir: folder },
+    limits: [{ by: 'all', budget: { dollars: '5', per: 'month' } }],
+  };
   const read = async ({ url }: Running, path: string): Promise<string> => await (await fetch(`${url}${path}`, { headers: asAdmin })).text();
   const used = async (running: Running): Promise<string> => JSON.parse(await read(running, '/api/limits')).data[0].used;
   // cost: how many workers spent it, the test above shows
   const first = await start({ ...spending, server: { ...spending.server, workers: 1 } });
-  await (await fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).text();
+  await (
+    await fetch(`${first.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+    })
+  ).text();
   const spent = await used(first);
   expect(Number(spent)).toBeGreaterThan(0);
   await first.stop();

@@ -8,16 +8,27 @@ import { answers, completion, event, said, streams, usage } from '../../../_kit/
 import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { counting, held, on, plain, streamed } from './scene.ts';
 
-const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
+const keys = [
+  { name: 'a', key: 'key-a' },
+  { name: 'b', key: 'key-b' },
+];
 const as = (key: string, more: Record<string, string> = on): Record<string, string> => ({ authorization: `Bearer ${key}`, ...more });
-const withCache = (options: object): Record<string, unknown> => ({ plugins: quietPlugins.map((use) => (use === 'stream/cache' ? { use, with: options } : use)) });
-const finished = (reason: string): object => ({ ...completion('part of an ans'), choices: [{ index: 0, message: { role: 'assistant', content: 'part of an ans' }, finish_reason: reason }] });
+const withCache = (options: object): Record<string, unknown> => ({
+  plugins: quietPlugins.map((use) => (use === 'stream/cache' ? { use, with: options } : use)),
+});
+const finished = (reason: string): object => ({
+  ...completion('part of an ans'),
+  choices: [{ index: 0, message: { role: 'assistant', content: 'part of an ans' }, finish_reason: reason }],
+});
 
 describe('a repeat at another endpoint', () => {
   it('gets the kept answer if it asks for the same reasoning', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(counting())).url));
     await gateway.post({ model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low' }, { headers: on });
-    const again = await gateway.post({ model: 'thinker', input: 'hi', reasoning: { effort: 'low' } }, { headers: on, path: '/v1/responses' });
+    const again = await gateway.post(
+      { model: 'thinker', input: 'hi', reasoning: { effort: 'low' } },
+      { headers: on, path: '/v1/responses' },
+    );
     expect(again.headers.get('x-cache')).toBe('hit');
   });
 });
@@ -26,7 +37,10 @@ describe('the cache', () => {
   it('is off unless it is asked for', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
-    expect([await plain(gateway, {}, {}), await plain(gateway, {}, {})]).toEqual([{ text: 'answer 1', cache: null }, { text: 'answer 2', cache: null }]);
+    expect([await plain(gateway, {}, {}), await plain(gateway, {}, {})]).toEqual([
+      { text: 'answer 1', cache: null },
+      { text: 'answer 2', cache: null },
+    ]);
     expect(gateway.records.map(({ fields }) => fields)).toEqual([{}, {}]);
   });
 
@@ -39,7 +53,10 @@ describe('the cache', () => {
   ])('answers a repeat where %s', async (_, config, more, headers) => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, config));
-    expect([await plain(gateway, more, headers), await plain(gateway, more, headers)]).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
+    expect([await plain(gateway, more, headers), await plain(gateway, more, headers)]).toEqual([
+      { text: 'answer 1', cache: 'miss' },
+      { text: 'answer 1', cache: 'hit' },
+    ]);
     expect(up.asked).toHaveLength(1);
   });
 
@@ -66,7 +83,11 @@ describe('the cache', () => {
     const gateway = await gatewayOf(oneUpstream(up.url));
     const response = await gateway.chat({}, { 'x-cache': value });
     expect([response.status, response.headers.get('x-cache')]).toEqual([400, null]);
-    expect(await errorOf(response)).toMatchObject({ code: 'invalid_value', param: 'x-cache', message: `The header "x-cache" must be on, no-store or refresh, not ${JSON.stringify(value)}.` });
+    expect(await errorOf(response)).toMatchObject({
+      code: 'invalid_value',
+      param: 'x-cache',
+      message: `The header "x-cache" must be on, no-store or refresh, not ${JSON.stringify(value)}.`,
+    });
     expect((await gateway.chat({}, { 'x-cache': value, 'x-dry-run': 'true' })).status).toBe(400);
     expect(up.asked).toHaveLength(0);
   });
@@ -74,7 +95,15 @@ describe('the cache', () => {
   it('is never shared between keys', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, { keys }));
-    expect([await plain(gateway, {}, as('key-a')), await plain(gateway, {}, as('key-b')), await plain(gateway, {}, as('key-b'))].map(({ text, cache }) => [text, cache])).toEqual([['answer 1', 'miss'], ['answer 2', 'miss'], ['answer 2', 'hit']]);
+    expect(
+      [await plain(gateway, {}, as('key-a')), await plain(gateway, {}, as('key-b')), await plain(gateway, {}, as('key-b'))].map(
+        ({ text, cache }) => [text, cache],
+      ),
+    ).toEqual([
+      ['answer 1', 'miss'],
+      ['answer 2', 'miss'],
+      ['answer 2', 'hit'],
+    ]);
   });
 
   it('drops an answer when its lifetime is over', async () => {
@@ -118,7 +147,18 @@ describe('a hit', () => {
     expect(hit.headers.get('x-provider')).toBe('up');
     expect(gateway.records).toMatchObject([
       { fields: { cache: 'miss' }, cost: '0.00002', attempts: [{ outcome: 'answered' }], usage: { totalTokens: 15 } },
-      { fields: { cache: 'hit' }, cost: '0', prices: null, attempts: [], outcome: 'answered', status: 200, model: 'plain', provider: 'up', finishReason: 'completed', usage: { promptTokens: 10, totalTokens: 15 } },
+      {
+        fields: { cache: 'hit' },
+        cost: '0',
+        prices: null,
+        attempts: [],
+        outcome: 'answered',
+        status: 200,
+        model: 'plain',
+        provider: 'up',
+        finishReason: 'completed',
+        usage: { promptTokens: 10, totalTokens: 15 },
+      },
     ]);
     expect(gateway.records[0]?.id).not.toBe(gateway.records[1]?.id);
   });
@@ -132,7 +172,11 @@ describe('a hit', () => {
     expect(whole.events.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage: { total_tokens: usage.total_tokens } });
     const counted = await streamed(gateway, { stream_options: { include_usage: true } });
     expect(counted.events.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: usage.total_tokens } });
-    expect(gateway.records.map(({ fields, stream, tokensPerSecond }) => [fields['cache'], stream, tokensPerSecond])).toEqual([['miss', false, null], ['hit', true, null], ['hit', true, null]]);
+    expect(gateway.records.map(({ fields, stream, tokensPerSecond }) => [fields['cache'], stream, tokensPerSecond])).toEqual([
+      ['miss', false, null],
+      ['hit', true, null],
+      ['hit', true, null],
+    ]);
     expect(up.asked).toHaveLength(1);
   });
 
@@ -149,8 +193,16 @@ describe('a hit', () => {
     const choice = (index: number): object => ({
       index,
       message: {
-        role: 'assistant', content: null, reasoning: `Think ${index}.`, annotations: [{ type: 'url_citation' }], images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
-        tool_calls: [0, 1].map((at) => ({ id: `call_${index}${at}`, type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } })),
+        role: 'assistant',
+        content: null,
+        reasoning: `Think ${index}.`,
+        annotations: [{ type: 'url_citation' }],
+        images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+        tool_calls: [0, 1].map((at) => ({
+          id: `call_${index}${at}`,
+          type: 'function',
+          function: { name: 'weather', arguments: '{"city":"Rome"}' },
+        })),
       },
       logprobs: { content: [{ token: 'a', logprob: -0.1 }] },
       finish_reason: 'tool_calls',
@@ -160,34 +212,79 @@ describe('a hit', () => {
     const ask = async (): Promise<any> => await (await gateway.chat({ n: 2 }, on)).json();
     const [first, second] = [await ask(), await ask()];
     expect(second.choices).toEqual(first.choices);
-    expect(second.choices[1]).toMatchObject({ logprobs: { content: [{ token: 'a' }] }, message: { reasoning: 'Think 1.', images: [{}], annotations: [{}], tool_calls: [{ id: 'call_10' }, { id: 'call_11', function: { arguments: '{"city":"Rome"}' } }] } });
+    expect(second.choices[1]).toMatchObject({
+      logprobs: { content: [{ token: 'a' }] },
+      message: {
+        reasoning: 'Think 1.',
+        images: [{}],
+        annotations: [{}],
+        tool_calls: [{ id: 'call_10' }, { id: 'call_11', function: { arguments: '{"city":"Rome"}' } }],
+      },
+    });
     expect(up.asked).toHaveLength(1);
   });
 
   it('has the vectors of an embedding', async () => {
-    const up = await provider(answers({ object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5, -1.25] }], usage: { prompt_tokens: 7, total_tokens: 7 } }));
+    const up = await provider(
+      answers({
+        object: 'list',
+        data: [{ object: 'embedding', index: 0, embedding: [0.5, -1.25] }],
+        usage: { prompt_tokens: 7, total_tokens: 7 },
+      }),
+    );
     const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
-    const gateway = await gatewayOf(oneUpstream(up.url, { models: [{ id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }] }] }));
-    const embed = async (input: string): Promise<{ data: { embedding: number[] }[] }> => (await (await gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers: on })).json()) as { data: { embedding: number[] }[] };
+    const gateway = await gatewayOf(
+      oneUpstream(up.url, {
+        models: [
+          {
+            id: 'vectors',
+            architecture,
+            pricing: { prompt: '0.000001', completion: '0' },
+            providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }],
+          },
+        ],
+      }),
+    );
+    const embed = async (input: string): Promise<{ data: { embedding: number[] }[] }> =>
+      (await (await gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers: on })).json()) as {
+        data: { embedding: number[] }[];
+      };
     const first = await embed('one');
     expect(await embed('one')).toEqual(first);
     expect(first.data[0]?.embedding).toEqual([0.5, -1.25]);
     await embed('two');
-    expect(gateway.records.map(({ fields, cost }) => [fields['cache'], cost])).toEqual([['miss', '0.000007'], ['hit', '0'], ['miss', '0.000007']]);
+    expect(gateway.records.map(({ fields, cost }) => [fields['cache'], cost])).toEqual([
+      ['miss', '0.000007'],
+      ['hit', '0'],
+      ['miss', '0.000007'],
+    ]);
   });
 
   it('has no charge of the provider', async () => {
-    const up = await provider(answers({ ...completion('Hello.'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.5 } }));
+    const up = await provider(
+      answers({ ...completion('Hello.'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.5 } }),
+    );
     const bounded = probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, costIsUpperBound: true })));
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [bounded] });
     const usageOf = async (): Promise<object> => ((await (await gateway.chat({}, on)).json()) as { usage: object }).usage;
     const { cost, ...tokens } = (await usageOf()) as { cost: number };
     expect([cost, await usageOf()]).toEqual([0.5, tokens]);
-    expect(gateway.records.map(({ providerCost, costIsUpperBound }) => [providerCost, costIsUpperBound])).toEqual([['0.5', true], [null, false]]);
+    expect(gateway.records.map(({ providerCost, costIsUpperBound }) => [providerCost, costIsUpperBound])).toEqual([
+      ['0.5', true],
+      [null, false],
+    ]);
   });
 
   it('names the adjustments of the first answer', async () => {
-    const up = await provider(answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }));
+    const up = await provider(
+      answers({
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Hello.' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    );
     const gateway = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));
     const [miss, hit] = [await gateway.chat({ seed: 1 }, on), await gateway.chat({ seed: 1 }, on)];
     expect([hit.headers.get('x-cache'), hit.headers.get('x-adjusted')]).toEqual(['hit', miss.headers.get('x-adjusted')]);
@@ -203,7 +300,10 @@ describe('a hit', () => {
       apply: ({ hooks }) => hooks.chunk.tap((chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: `${chunk.text}!` } : chunk)),
     });
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [marks] });
-    expect([await plain(gateway), await plain(gateway)]).toEqual([{ text: 'answer 1!', cache: 'miss' }, { text: 'answer 1!', cache: 'hit' }]);
+    expect([await plain(gateway), await plain(gateway)]).toEqual([
+      { text: 'answer 1!', cache: 'miss' },
+      { text: 'answer 1!', cache: 'hit' },
+    ]);
   });
 
   it('is given while the provider rests', async () => {
@@ -240,7 +340,10 @@ describe('a hit', () => {
     const states = new States();
     const first = await gatewayOf(twoUpstreams(one.url, two.url), { states });
     await plain(first);
-    const other = { providers: { two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k2' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'two', externalId: 'plain-1' }] }] };
+    const other = {
+      providers: { two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k2' } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'two', externalId: 'plain-1' }] }],
+    };
     const second = await gatewayOf(other, { states });
     expect(await plain(second)).toEqual({ text: 'other', cache: 'miss' });
   });
@@ -248,7 +351,9 @@ describe('a hit', () => {
   it('is not given after the models of the policy changed', async () => {
     const up = await provider(counting());
     const states = new States();
-    const auto = (...candidates: string[]): Record<string, unknown> => ({ routing: { models: { auto: { candidates, strategy: 'ordered' } } } });
+    const auto = (...candidates: string[]): Record<string, unknown> => ({
+      routing: { models: { auto: { candidates, strategy: 'ordered' } } },
+    });
     const first = await gatewayOf(oneUpstream(up.url, auto('plain')), { states });
     await plain(first, { model: 'auto' });
     const second = await gatewayOf(oneUpstream(up.url, auto('thinker', 'plain')), { states });
@@ -300,7 +405,10 @@ describe('an incomplete answer', () => {
   });
 
   it('leaves no part in the kept answer of the next provider', async () => {
-    const [one, two] = [await provider(streams([event({ content: 'Wrong' })], { end: 'reset', everyMs: 30 }), counting()), await provider(answers(completion('right')))];
+    const [one, two] = [
+      await provider(streams([event({ content: 'Wrong' })], { end: 'reset', everyMs: 30 }), counting()),
+      await provider(answers(completion('right'))),
+    ];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url));
     // a plain request whose first provider breaks off asks the next one; the kept answer has no parts of the first
     expect(await plain(gateway)).toEqual({ text: 'right', cache: 'miss' });
@@ -311,7 +419,10 @@ describe('an incomplete answer', () => {
     const up = await provider(streams(said('Hel', 'lo.').slice(0, 2), { end: 'hang' }), counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     const leaving = new AbortController();
-    const response = await gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { headers: on, signal: leaving.signal });
+    const response = await gateway.post(
+      { model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true },
+      { headers: on, signal: leaving.signal },
+    );
     await response.body?.getReader().read();
     leaving.abort();
     await expect.poll(() => gateway.records.length).toBe(1);
@@ -339,7 +450,16 @@ describe('a dry run', () => {
     expect(before.headers.get('x-cache')).toBeNull();
     await plain(gateway);
     const { candidates } = await explained(await gateway.chat({}, dry));
-    expect(candidates).toMatchObject([{ provider: 'up', model: 'plain', standing: true, by: 'stream/cache', reason: 'the cache has the answer, so no provider is asked', estimatedCost: '0' }]);
+    expect(candidates).toMatchObject([
+      {
+        provider: 'up',
+        model: 'plain',
+        standing: true,
+        by: 'stream/cache',
+        reason: 'the cache has the answer, so no provider is asked',
+        estimatedCost: '0',
+      },
+    ]);
     expect((await explained(await gateway.chat({}, { 'x-dry-run': 'true' }))).candidates[0].by).not.toBe('stream/cache');
     expect((await explained(await gateway.chat({}, { ...dry, 'x-cache': 'refresh' }))).candidates[0].by).not.toBe('stream/cache');
     expect(up.asked).toHaveLength(1);
@@ -364,10 +484,17 @@ describe('another plugin that answers in place of a provider', () => {
         hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
           if (attempt.candidate.answeredBy !== null) return undefined;
           asked++;
-          return sourceOf([{ type: 'text-delta', choice: 0, text: 'canned' }, { type: 'finish', choice: 0, reason: 'completed', native: null }]);
+          return sourceOf([
+            { type: 'text-delta', choice: 0, text: 'canned' },
+            { type: 'finish', choice: 0, reason: 'completed', native: null },
+          ]);
         }),
     });
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [canned] });
-    expect([await plain(gateway), await plain(gateway), asked]).toEqual([{ text: 'canned', cache: 'miss' }, { text: 'canned', cache: 'hit' }, 1]);
+    expect([await plain(gateway), await plain(gateway), asked]).toEqual([
+      { text: 'canned', cache: 'miss' },
+      { text: 'canned', cache: 'hit' },
+      1,
+    ]);
   });
 });

@@ -30,17 +30,24 @@ function passage(): { plugin: AnyPlugin; arrived: () => number; passed: () => nu
 
 const openRest = { routing: { default: { retry: { same_target: 0 } } }, providers: {} };
 /** A provider that never rests, so that each failure is seen. */
-const neverResting = (url: string, more: object = {}): Record<string, unknown> => ({ ...oneUpstream(url, { routing: openRest.routing, ...more }), providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false } } });
+const neverResting = (url: string, more: object = {}): Record<string, unknown> => ({
+  ...oneUpstream(url, { routing: openRest.routing, ...more }),
+  providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false } },
+});
 
 describe('clients that leave while they wait for an equal request', () => {
   it('hold no limit', async () => {
     const first = held(hangs);
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
-    const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ name: 'a', key: 'key-a' }], limits: [{ by: 'key', concurrent: 2 }] }), { plugins: [plugin] });
+    const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ name: 'a', key: 'key-a' }], limits: [{ by: 'key', concurrent: 2 }] }), {
+      plugins: [plugin],
+    });
     const headers = { ...on, authorization: 'Bearer key-a' };
     const leaving = Array.from({ length: 4 }, () => new AbortController());
-    const left = leaving.map(({ signal }) => expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers, signal })).rejects.toThrow());
+    const left = leaving.map(({ signal }) =>
+      expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers, signal })).rejects.toThrow(),
+    );
     await expect.poll(arrived).toBe(4);
     await first.asked;
     // the client of the request that asks leaves last
@@ -105,7 +112,10 @@ describe('equal requests at one time', () => {
   });
 
   it('share an answer that is not kept', async () => {
-    const cut = { ...completion('part'), choices: [{ index: 0, message: { role: 'assistant', content: 'part' }, finish_reason: 'length' }] };
+    const cut = {
+      ...completion('part'),
+      choices: [{ index: 0, message: { role: 'assistant', content: 'part' }, finish_reason: 'length' }],
+    };
     const first = held(answers(cut));
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
@@ -139,7 +149,10 @@ describe('equal requests at one time', () => {
     asked.push(plain(gateway));
     await expect.poll(arrived).toBe(2);
     first.release();
-    expect(await Promise.all(asked)).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
+    expect(await Promise.all(asked)).toEqual([
+      { text: 'answer 1', cache: 'miss' },
+      { text: 'answer 1', cache: 'hit' },
+    ]);
   });
 
   it('wait over a reload', async () => {
@@ -154,7 +167,10 @@ describe('equal requests at one time', () => {
     const second = plain(next);
     await expect.poll(arrived).toBe(1);
     first.release();
-    expect([await asked, await second]).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
+    expect([await asked, await second]).toEqual([
+      { text: 'answer 1', cache: 'miss' },
+      { text: 'answer 1', cache: 'hit' },
+    ]);
   });
 });
 
@@ -177,7 +193,12 @@ describe('where the first request gets no answer', () => {
     const { plugin, arrived } = passage();
     const gateway = await gatewayOf(neverResting(up.url), { plugins: [plugin] });
     const leaving = new AbortController();
-    const leader = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal }).then(({ status }) => status, () => 0);
+    const leader = gateway
+      .post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal })
+      .then(
+        ({ status }) => status,
+        () => 0,
+      );
     await asked;
     const others: ReturnType<typeof plain>[] = [];
     for (let count = 2; count < 2 + waiting; count++) {
@@ -191,7 +212,10 @@ describe('where the first request gets no answer', () => {
     const { up, release, leader, others } = await heldAt(broken, { next: [counting()] });
     release();
     expect(await leader).toBe(502);
-    expect(await Promise.all(others)).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
+    expect(await Promise.all(others)).toEqual([
+      { text: 'answer 1', cache: 'miss' },
+      { text: 'answer 1', cache: 'hit' },
+    ]);
     expect(up.asked).toHaveLength(2);
   });
 
@@ -199,7 +223,10 @@ describe('where the first request gets no answer', () => {
     const { up, gateway, leaving, others } = await heldAt(hangs, { next: [counting()] });
     leaving.abort();
     await up.asked[0]?.closed;
-    expect(await Promise.all(others)).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
+    expect(await Promise.all(others)).toEqual([
+      { text: 'answer 1', cache: 'miss' },
+      { text: 'answer 1', cache: 'hit' },
+    ]);
     expect([up.asked.length, gateway.records[0]?.outcome]).toEqual([2, 'gone']);
   });
 
@@ -217,7 +244,9 @@ describe('where the first request gets no answer', () => {
     const last = held(counting());
     const { up, gateway, leaving, arrived, leader, others } = await heldAt(hangs, { next: [hangs, last.step], waiting: 0 });
     const second = new AbortController();
-    const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: second.signal }).catch(() => null);
+    const left = gateway
+      .post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: second.signal })
+      .catch(() => null);
     await expect.poll(arrived).toBe(2);
     others.push(plain(gateway), plain(gateway));
     await expect.poll(arrived).toBe(4);
@@ -257,7 +286,11 @@ describe('where the first request gets no answer', () => {
     });
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [refuser] });
-    expect((await Promise.all([plain(gateway), plain(gateway), plain(gateway)])).map(({ text }) => text).sort()).toEqual(['answer 1', 'answer 1', 'status 503']);
+    expect((await Promise.all([plain(gateway), plain(gateway), plain(gateway)])).map(({ text }) => text).sort()).toEqual([
+      'answer 1',
+      'answer 1',
+      'status 503',
+    ]);
   });
 });
 
@@ -270,7 +303,9 @@ describe('a request that waits', () => {
     const leader = gateway.chat({}, on);
     await first.asked;
     const leaving = new AbortController();
-    const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal }).catch(() => null);
+    const left = gateway
+      .post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal })
+      .catch(() => null);
     await expect.poll(arrived).toBe(2);
     const third = plain(gateway);
     await expect.poll(arrived).toBe(3);

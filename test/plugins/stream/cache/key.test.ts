@@ -10,7 +10,8 @@ import { gatewayOf, provider } from '../../../core/scene.ts';
 import { counting, plain } from './scene.ts';
 
 const candidates = (...ids: string[]): Candidate[] => ids.map((id) => ({ model: { id }, reasoning: null }) as unknown as Candidate);
-const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string => keyOf({ principal: { key: caller }, request: { messages: [], ...request } } as unknown as Normalised, of);
+const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string =>
+  keyOf({ principal: { key: caller }, request: { messages: [], ...request } } as unknown as Normalised, of);
 
 /** The paths of all places in a value. */
 function* placesIn(value: unknown, way: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
@@ -25,10 +26,20 @@ function withOther(value: any, [step, ...rest]: readonly (string | number)[]): u
   return Array.isArray(value) ? value.with(step as number, other) : { ...value, [step as string]: other };
 }
 
-const otherThan = (value: unknown): unknown => (typeof value === 'string' ? `${value} ` : typeof value === 'number' ? -value - 1 : typeof value === 'boolean' ? !value : value === null ? 0 : [value]);
+const otherThan = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? `${value} `
+    : typeof value === 'number'
+      ? -value - 1
+      : typeof value === 'boolean'
+        ? !value
+        : value === null
+          ? 0
+          : [value];
 
 /** Fields that change only the form of the answer. */
-const isOfForm = ([first, second]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage' || (first === 'reasoning' && second === 'field');
+const isOfForm = ([first, second]: readonly (string | number)[]): boolean =>
+  first === 'stream' || first === 'includeUsage' || (first === 'reasoning' && second === 'field');
 
 describe('the key of an answer', () => {
   test('changes with every value at every place of a request, except the form of the answer', () => {
@@ -47,9 +58,27 @@ describe('the key of an answer', () => {
   test('is the same at every endpoint, unless the request has fields of one wire format only', () => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'say "native": 1' }], rest: {}, temperature: 1 };
     const own = key(request);
-    expect(key({ temperature: 1, rest: {}, messages: request.messages, model: 'm', form: 'messages', door: { id: 1 }, adjustments: [{ parameter: 'a', change: 'dropped' }] })).toBe(own);
-    const ways = [{ rest: { top_k: 1 } }, { native: { fields: { a: 1 } } }, { messages: [{ role: 'user', content: 'hi', native: { fields: { a: 1 } } }] }];
-    for (const way of ways) expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(3);
+    expect(
+      key({
+        temperature: 1,
+        rest: {},
+        messages: request.messages,
+        model: 'm',
+        form: 'messages',
+        door: { id: 1 },
+        adjustments: [{ parameter: 'a', change: 'dropped' }],
+      }),
+    ).toBe(own);
+    const ways = [
+      { rest: { top_k: 1 } },
+      { native: { fields: { a: 1 } } },
+      { messages: [{ role: 'user', content: 'hi', native: { fields: { a: 1 } } }] },
+    ];
+    for (const way of ways) {
+      expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(
+        3,
+      );
+    }
   });
 
   test('changes with half a character, as in a cut text', () => {
@@ -73,7 +102,13 @@ describe('the key of an answer', () => {
   });
 
   test('changes with the input of a request that is not a chat', () => {
-    const asks = [undefined, { kind: 'embeddings', inputs: ['a'] }, { kind: 'embeddings', inputs: ['a', 'b'] }, { kind: 'embeddings', inputs: [[1, 2]] }, { kind: 'embeddings', inputs: [[12]] }];
+    const asks = [
+      undefined,
+      { kind: 'embeddings', inputs: ['a'] },
+      { kind: 'embeddings', inputs: ['a', 'b'] },
+      { kind: 'embeddings', inputs: [[1, 2]] },
+      { kind: 'embeddings', inputs: [[12]] },
+    ];
     expect(new Set(asks.map((ask) => key({ messages: [], rest: {}, ask }))).size).toBe(asks.length);
   });
 
@@ -86,7 +121,9 @@ describe('the key of an answer', () => {
     const lists = [['m'], ['n'], ['m', 'n'], ['m n'], ['m,n']];
     expect(new Set(lists.map((ids) => key({}, { of: candidates(...ids) }))).size).toBe(lists.length);
     expect(key({}, { of: candidates('n', 'm', 'n') })).toBe(key({}, { of: candidates('m', 'n') }));
-    expect(key({}, { of: candidates('m').map((candidate) => ({ ...candidate, reasoning: { effort: 'low', maxTokens: null } })) })).not.toBe(key({}));
+    expect(key({}, { of: candidates('m').map((candidate) => ({ ...candidate, reasoning: { effort: 'low', maxTokens: null } })) })).not.toBe(
+      key({}),
+    );
   });
 });
 
@@ -112,7 +149,10 @@ const changes = {
   topLogprobs: { top_logprobs: 1 },
   user: { user: 'ann' },
   rest: { service_tier: 'flex' },
-} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask' | 'form' | 'native' | 'door' | 'adjustments' | 'implied'>, object>;
+} satisfies Record<
+  Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask' | 'form' | 'native' | 'door' | 'adjustments' | 'implied'>,
+  object
+>;
 
 describe('a request', () => {
   it.each(Object.entries(changes))('is sent again with other %s', async (_, change) => {
@@ -127,6 +167,9 @@ describe('a request', () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     await plain(gateway);
-    expect(await plain(gateway, {}, { 'x-cache': 'on', 'x-gateway-user-id': 'ann', 'x-request-id': 'mine' })).toEqual({ text: 'answer 1', cache: 'hit' });
+    expect(await plain(gateway, {}, { 'x-cache': 'on', 'x-gateway-user-id': 'ann', 'x-request-id': 'mine' })).toEqual({
+      text: 'answer 1',
+      cache: 'hit',
+    });
   });
 });

@@ -28,7 +28,9 @@ describe('a limit', () => {
   it('of requests counts a hit', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, limited({ requests_per_minute: 2 })));
-    expect([await plain(gateway, {}, caller), await plain(gateway, {}, caller), await plain(gateway, {}, caller)].map(({ text }) => text)).toEqual(['answer 1', 'answer 1', 'status 429']);
+    expect(
+      [await plain(gateway, {}, caller), await plain(gateway, {}, caller), await plain(gateway, {}, caller)].map(({ text }) => text),
+    ).toEqual(['answer 1', 'answer 1', 'status 429']);
   });
 
   it.each([

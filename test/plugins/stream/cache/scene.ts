@@ -7,13 +7,21 @@ import type { Step } from '../../../_kit/upstream.ts';
 export const on = { 'x-cache': 'on' };
 
 /** The text of a plain answer, and its `x-cache` header. */
-export async function plain(gateway: TestGateway, more: object = {}, headers: Record<string, string> = on): Promise<{ text: string; cache: string | null }> {
+export async function plain(
+  gateway: TestGateway,
+  more: object = {},
+  headers: Record<string, string> = on,
+): Promise<{ text: string; cache: string | null }> {
   const response = await gateway.chat(more, headers);
   const { choices } = (await response.json()) as { choices?: { message: { content: string } }[] };
   return { text: choices?.[0]?.message.content ?? `status ${response.status}`, cache: response.headers.get('x-cache') };
 }
 
-export async function streamed(gateway: TestGateway, more: object = {}, headers: Record<string, string> = on): Promise<Awaited<ReturnType<typeof readEvents>> & { cache: string | null }> {
+export async function streamed(
+  gateway: TestGateway,
+  more: object = {},
+  headers: Record<string, string> = on,
+): Promise<Awaited<ReturnType<typeof readEvents>> & { cache: string | null }> {
   const response = await gateway.chat({ stream: true, ...more }, headers);
   return { ...(await readEvents(response)), cache: response.headers.get('x-cache') };
 }
@@ -21,7 +29,8 @@ export async function streamed(gateway: TestGateway, more: object = {}, headers:
 /** Answers with the number of the request, so that answers differ. */
 export const counting = (): Step => {
   let count = 0;
-  return (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion(`answer ${++count}`)));
+  return (response) =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion(`answer ${++count}`)));
 };
 
 /** An answer that waits until the test releases it, and reports when it was asked. */

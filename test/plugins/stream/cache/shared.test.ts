@@ -32,7 +32,11 @@ async function scene(step: Step = counting(), plugins: readonly AnyPlugin[] = []
   const up = await provider(step);
   const config = oneUpstream(up.url, { redis: { url: server.url } });
   const [one, two] = [await gatewayOf(config), await gatewayOf(config, { plugins })];
-  for (const gateway of [one, two]) await expect.poll(async () => ((await (await gateway.get('/')).json()) as { health: object }).health).toMatchObject({ redis: { connected: true } });
+  for (const gateway of [one, two]) {
+    await expect
+      .poll(async () => ((await (await gateway.get('/')).json()) as { health: object }).health)
+      .toMatchObject({ redis: { connected: true } });
+  }
   return { up, one, two, server, redis };
 }
 
@@ -72,17 +76,21 @@ describe('gateways with one Redis', { retry: 3 }, () => {
   it('ask the provider and Redis once for simultaneous equal requests', async () => {
     let here = 0;
     const { promise: allHere, resolve: goOn } = Promise.withResolvers<void>();
-    const gathering = probe(({ hooks }) => hooks.route.tapPromise({ stage: LATE - 3 }, async (candidates) => {
-      if (++here === 20) goOn();
-      await allHere;
-      return candidates;
-    }));
+    const gathering = probe(({ hooks }) =>
+      hooks.route.tapPromise({ stage: LATE - 3 }, async (candidates) => {
+        if (++here === 20) goOn();
+        await allHere;
+        return candidates;
+      }),
+    );
     const all = await scene(counting(), [gathering]);
     await plain(all.one);
     await kept(all);
     const lookups = async (): Promise<number> => Number(/^cmdstat_get:calls=(\d+)/m.exec(await all.redis.info('commandstats'))?.[1] ?? 0);
     const before = await lookups();
-    expect(new Set((await Promise.all(Array.from({ length: 20 }, () => plain(all.two)))).map(({ cache }) => cache))).toEqual(new Set(['hit']));
+    expect(new Set((await Promise.all(Array.from({ length: 20 }, () => plain(all.two)))).map(({ cache }) => cache))).toEqual(
+      new Set(['hit']),
+    );
     expect([all.up.asked.length, (await lookups()) - before]).toEqual([1, 1]);
   });
 
@@ -111,7 +119,12 @@ describe('gateways with one Redis', { retry: 3 }, () => {
     await plain(all.one);
     await kept(all);
     const [key = ''] = await all.redis.keys('*');
-    for (const [at, text] of ['no JSON', '{}', 'null', '{"provider":"up","model":"plain","externalId":"plain-1","adjustments":[],"chunks":{}}'].entries()) {
+    for (const [at, text] of [
+      'no JSON',
+      '{}',
+      'null',
+      '{"provider":"up","model":"plain","externalId":"plain-1","adjustments":[],"chunks":{}}',
+    ].entries()) {
       await all.redis.set(key, text);
       expect(await plain(all.one)).toEqual({ text: `answer ${at + 2}`, cache: 'miss' });
       await expect.poll(() => all.redis.get(key)).toContain(`answer ${at + 2}`);

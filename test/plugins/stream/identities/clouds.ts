@@ -37,18 +37,41 @@ export interface Clouds {
   close(): Promise<void>;
 }
 
-/** wire: MSAL keeps a token of this process that lives longer than five minutes, over all objects of its own (MSAL Node: ManagedIdentityApplication). */
+/**
+ * wire: MSAL keeps a token of this process that lives longer than five minutes,
+ * over all objects of its own (MSAL Node: ManagedIdentityApplication).
+ */
 const seconds = 200;
 
 const atOnce = async (): Promise<void> => {};
 
-const cloudOf = (path: string): Cloud | null => (path.includes('/service-accounts/default/token') ? 'google' : path.startsWith('/aws') ? 'aws' : path.startsWith('/entra') ? 'entra' : null);
+const cloudOf = (path: string): Cloud | null =>
+  path.includes('/service-accounts/default/token')
+    ? 'google'
+    : path.startsWith('/aws')
+      ? 'aws'
+      : path.startsWith('/entra')
+        ? 'entra'
+        : null;
 
-/** The answers of each cloud. wire: Google Cloud: VM metadata, access tokens; AWS: Container credential provider; App Service: Managed identity, REST endpoint. */
+/**
+ * The answers of each cloud.
+ * wire: Google Cloud: VM metadata, access tokens; AWS: Container credential provider; App Service: Managed identity, REST endpoint.
+ */
 const bodies: Readonly<Record<Cloud, (token: string, seconds: number, expiresAt: number) => object>> = {
   google: (token, seconds) => ({ access_token: token, expires_in: seconds, token_type: 'Bearer' }),
-  aws: (token, _, expiresAt) => ({ AccessKeyId: `AKID-${token}`, SecretAccessKey: 'a-secret-access-key', Token: token, Expiration: new Date(expiresAt).toISOString() }),
-  entra: (token, _, expiresAt) => ({ access_token: token, expires_on: String(Math.floor(expiresAt / 1000)), resource: 'https://cognitiveservices.azure.com', token_type: 'Bearer' }),
+  aws: (token, _, expiresAt) => ({
+    AccessKeyId: `AKID-${token}`,
+    SecretAccessKey: 'a-secret-access-key',
+    Token: token,
+    Expiration: new Date(expiresAt).toISOString(),
+  }),
+  entra: (token, _, expiresAt) => ({
+    access_token: token,
+    expires_on: String(Math.floor(expiresAt / 1000)),
+    resource: 'https://cognitiveservices.azure.com',
+    token_type: 'Bearer',
+  }),
 };
 
 export async function startClouds(): Promise<Clouds> {
@@ -62,12 +85,18 @@ export async function startClouds(): Promise<Clouds> {
     clouds.most = Math.max(clouds.most, running[cloud]);
     await clouds.mayAnswer(cloud);
     running[cloud] -= 1;
-    if (clouds.isBroken) return void response.writeHead(403, { 'content-type': 'application/json', 'metadata-flavor': 'Google' }).end('{"error":"access_denied","message":"no identity for this machine"}');
+    if (clouds.isBroken) {
+      return void response
+        .writeHead(403, { 'content-type': 'application/json', 'metadata-flavor': 'Google' })
+        .end('{"error":"access_denied","message":"no identity for this machine"}');
+    }
     // seconds, as the clouds count
     const expiresAt = (Math.floor(Date.now() / 1000) + clouds.seconds) * 1000;
     const token = `${cloud}-token-${clouds.given.length}`;
     clouds.given.push({ cloud, token, expiresAt, askedAt, givenAt: Date.now() });
-    response.writeHead(200, { 'content-type': 'application/json', 'metadata-flavor': 'Google' }).end(JSON.stringify(bodies[cloud](token, clouds.seconds, expiresAt)));
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'metadata-flavor': 'Google' })
+      .end(JSON.stringify(bodies[cloud](token, clouds.seconds, expiresAt)));
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

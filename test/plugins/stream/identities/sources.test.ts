@@ -1,4 +1,7 @@
-/** Other sources of an identity for the libraries of the clouds than the endpoints of a machine: a role by web identity, a service principal. */
+/**
+ * Other sources of an identity for the libraries of the clouds than the
+ * endpoints of a machine: a role by web identity, a service principal.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
@@ -22,17 +25,22 @@ afterEach(() => {
 });
 
 /** A server that answers with `answer`; `said` has its requests. */
-async function endpoint(answer: (said: Said, origin: string) => { type: string; body: string }, tls?: { key: string; cert: string }): Promise<{ origin: string; said: Said[] }> {
+async function endpoint(
+  answer: (said: Said, origin: string) => { type: string; body: string },
+  tls?: { key: string; cert: string },
+): Promise<{ origin: string; said: Said[] }> {
   const said: Said[] = [];
   let origin = '';
   const server = (tls === undefined ? createHttpServer() : createServer(tls)).on('request', (request, response) => {
     let text = '';
-    request.on('data', (part: Buffer) => (text += part.toString())).on('end', () => {
-      const one = { path: request.url ?? '', form: new URLSearchParams(text) };
-      said.push(one);
-      const { type, body } = answer(one, origin);
-      response.writeHead(200, { 'content-type': type }).end(body);
-    });
+    request
+      .on('data', (part: Buffer) => (text += part.toString()))
+      .on('end', () => {
+        const one = { path: request.url ?? '', form: new URLSearchParams(text) };
+        said.push(one);
+        const { type, body } = answer(one, origin);
+        response.writeHead(200, { 'content-type': type }).end(body);
+      });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   open.push(server);
@@ -48,8 +56,16 @@ it('a provider uses the role of a Kubernetes service account at AWS (IRSA)', asy
     type: 'text/xml',
     body: `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><AssumedRoleUser><Arn>arn:aws:sts::1:assumed-role/r/s</Arn><AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser><Credentials><AccessKeyId>ASIA1</AccessKeyId><SecretAccessKey>secret-1</SecretAccessKey><SessionToken>session-1</SessionToken><Expiration>${expiration}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
   }));
-  machineAt('http://127.0.0.1:9', { AWS_ROLE_ARN: 'arn:aws:iam::1:role/r', AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'), AWS_ENDPOINT_URL_STS: sts.origin, AWS_REGION: 'eu-west-1' });
-  expect(await aws.fetch()).toEqual({ settings: { access_key_id: 'ASIA1', secret_access_key: 'secret-1', session_token: 'session-1' }, expiresAt: Date.parse(expiration) });
+  machineAt('http://127.0.0.1:9', {
+    AWS_ROLE_ARN: 'arn:aws:iam::1:role/r',
+    AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'),
+    AWS_ENDPOINT_URL_STS: sts.origin,
+    AWS_REGION: 'eu-west-1',
+  });
+  expect(await aws.fetch()).toEqual({
+    settings: { access_key_id: 'ASIA1', secret_access_key: 'secret-1', session_token: 'session-1' },
+    expiresAt: Date.parse(expiration),
+  });
   expect(sts.said[0]?.form.get('WebIdentityToken')).toBe('a-token-of-the-cluster');
   rmSync(folder, { recursive: true });
 });
@@ -60,16 +76,37 @@ it('a provider uses long-lived keys of the environment at AWS, which never expir
 });
 
 it('a provider signs in as a service principal at its own authority (Entra ID)', async () => {
-  const authority = await endpoint(({ path }, origin) => ({
-    type: 'application/json',
-    body: JSON.stringify(path.includes('openid-configuration')
-      ? { issuer: `${origin}/tenant-1/v2.0`, authorization_endpoint: `${origin}/tenant-1/authorize`, token_endpoint: `${origin}/tenant-1/oauth2/v2.0/token`, jwks_uri: `${origin}/keys` }
-      : { access_token: 'a-token-of-the-principal', token_type: 'Bearer', expires_in: 3600 }),
-  }), trustedCertificate());
-  machineAt('http://127.0.0.1:9', { AZURE_AUTHORITY_HOST: authority.origin, AZURE_TENANT_ID: 'tenant-1', AZURE_CLIENT_ID: 'client-1', AZURE_CLIENT_SECRET: 'secret-1', AZURE_TOKEN_CREDENTIALS: 'EnvironmentCredential' });
+  const authority = await endpoint(
+    ({ path }, origin) => ({
+      type: 'application/json',
+      body: JSON.stringify(
+        path.includes('openid-configuration')
+          ? {
+              issuer: `${origin}/tenant-1/v2.0`,
+              authorization_endpoint: `${origin}/tenant-1/authorize`,
+              token_endpoint: `${origin}/tenant-1/oauth2/v2.0/token`,
+              jwks_uri: `${origin}/keys`,
+            }
+          : { access_token: 'a-token-of-the-principal', token_type: 'Bearer', expires_in: 3600 },
+      ),
+    }),
+    trustedCertificate(),
+  );
+  machineAt('http://127.0.0.1:9', {
+    AZURE_AUTHORITY_HOST: authority.origin,
+    AZURE_TENANT_ID: 'tenant-1',
+    AZURE_CLIENT_ID: 'client-1',
+    AZURE_CLIENT_SECRET: 'secret-1',
+    AZURE_TOKEN_CREDENTIALS: 'EnvironmentCredential',
+  });
   const before = Date.now();
   const { settings, expiresAt } = await entra.fetch();
   expect(settings).toEqual({ api_key: 'a-token-of-the-principal' });
   expect((expiresAt ?? 0) - before).toBeGreaterThan(3_500_000);
-  expect(Object.fromEntries(authority.said.at(-1)?.form ?? [])).toMatchObject({ grant_type: 'client_credentials', client_id: 'client-1', client_secret: 'secret-1', scope: expect.stringContaining('https://cognitiveservices.azure.com/.default') });
+  expect(Object.fromEntries(authority.said.at(-1)?.form ?? [])).toMatchObject({
+    grant_type: 'client_credentials',
+    client_id: 'client-1',
+    client_secret: 'secret-1',
+    scope: expect.stringContaining('https://cognitiveservices.azure.com/.default'),
+  });
 });

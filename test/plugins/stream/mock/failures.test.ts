@@ -41,7 +41,10 @@ describe('a failing status', () => {
 describe('a broken answer', () => {
   it('breaks off after some pieces', async () => {
     const source = await opened(scene('one two three four [[cut:2]]'));
-    expect(await source.read()).toEqual([{ type: 'text-delta', choice: 0, text: 'one' }, { type: 'text-delta', choice: 0, text: ' two' }]);
+    expect(await source.read()).toEqual([
+      { type: 'text-delta', choice: 0, text: 'one' },
+      { type: 'text-delta', choice: 0, text: ' two' },
+    ]);
     expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
   });
 

@@ -30,7 +30,11 @@ export function scene(content: string | readonly Message[], { attempt, provider,
     request: { model: 'mock', messages, stream: false, reasoning: { effort: null, maxTokens: null }, ...nothing, ...request },
     attempt: {
       number: 1,
-      candidate: { provider: { id: 'mock-a', dialect: 'mock', ...provider }, model: { id: 'mock' }, mapping: { dialect: null, reasoning: null, ...mapping } },
+      candidate: {
+        provider: { id: 'mock-a', dialect: 'mock', ...provider },
+        model: { id: 'mock' },
+        mapping: { dialect: null, reasoning: null, ...mapping },
+      },
       reasoning: { effort: null, maxTokens: null },
       signal: new AbortController().signal,
       ...attempt,
@@ -57,7 +61,8 @@ export async function readAll(source: ChunkSource): Promise<Chunk[]> {
 }
 
 /** The chunks of the answer to a prompt. */
-export const chunksOf = async (content: string | readonly Message[], more?: Scene): Promise<Chunk[]> => readAll(await opened(scene(content, more)));
+export const chunksOf = async (content: string | readonly Message[], more?: Scene): Promise<Chunk[]> =>
+  readAll(await opened(scene(content, more)));
 
 /** The answer to a prompt: the first choice, all choices, and the usage. */
 export async function ask(content: string | readonly Message[], more?: Scene) {
@@ -69,9 +74,15 @@ export async function ask(content: string | readonly Message[], more?: Scene) {
 
 /** The error of a promise that rejects. */
 export async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
-  const thrown: unknown = await promise.then(() => expect.fail('nothing was refused'), (thrown: unknown) => thrown);
+  const thrown: unknown = await promise.then(
+    () => expect.fail('nothing was refused'),
+    (thrown: unknown) => thrown,
+  );
   return GatewayError.is(thrown) ? thrown : expect.fail(String(thrown));
 }
 
 /** A tool with the parameter `city`, or with the given parameters. */
-export const tool = (name: string, parameters: object = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }): Tool => ({ type: 'function', function: { name, parameters } });
+export const tool = (
+  name: string,
+  parameters: object = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+): Tool => ({ type: 'function', function: { name, parameters } });

@@ -3,7 +3,10 @@ import type { Message, ToolChoice } from '../../../../core/chat.ts';
 import { ask, chunksOf, refusal, tool } from './scene.ts';
 import type { Scene } from './scene.ts';
 
-const allowing = (mode: string, name: string): ToolChoice => ({ type: 'allowed_tools', allowed_tools: { mode, tools: [{ type: 'function', function: { name } }] } });
+const allowing = (mode: string, name: string): ToolChoice => ({
+  type: 'allowed_tools',
+  allowed_tools: { mode, tools: [{ type: 'function', function: { name } }] },
+});
 
 describe('tools', () => {
   const tools = [tool('get_time'), tool('get_weather')];
@@ -31,7 +34,11 @@ describe('tools', () => {
   });
 
   it('get arguments that match their schema, in fragments', async () => {
-    const parameters = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['c', 'f'] } }, required: ['city', 'days', 'unit'] };
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['c', 'f'] } },
+      required: ['city', 'days', 'unit'],
+    };
     const chunks = await chunksOf('[[tool]]', { tools: [tool('forecast', parameters)] });
     const fragments = chunks.filter((chunk) => chunk.type === 'tool-delta').map((chunk) => chunk.arguments);
     expect(fragments.length).toBeGreaterThan(1);
@@ -56,19 +63,34 @@ describe('tools', () => {
 
   it('are followed by an answer with their result', async () => {
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_weather', arguments: '{"city":"Bern"}' } };
-    const messages: Message[] = [{ role: 'user', content: '[[tool]]' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }];
-    expect(await ask(messages, { tools, toolChoice: 'required' })).toMatchObject({ text: 'The tool answered: 21 degrees', toolCalls: [], finish: 'completed' });
+    const messages: Message[] = [
+      { role: 'user', content: '[[tool]]' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' },
+    ];
+    expect(await ask(messages, { tools, toolChoice: 'required' })).toMatchObject({
+      text: 'The tool answered: 21 degrees',
+      toolCalls: [],
+      finish: 'completed',
+    });
   });
 
   it('are cut at the token limit', async () => {
-    expect(await ask('[[tools]]', { tools, maxTokens: 1 })).toMatchObject({ finish: 'length_limit', toolCalls: [{ name: 'get_time', arguments: '{"city":"exa' }] });
+    expect(await ask('[[tools]]', { tools, maxTokens: 1 })).toMatchObject({
+      finish: 'length_limit',
+      toolCalls: [{ name: 'get_time', arguments: '{"city":"exa' }],
+    });
   });
 
   it('must be among the offered tools', async () => {
     expect(await refusal(called('[[tool:fly]]'))).toMatchObject({ code: 'invalid_value', param: 'messages' });
-    expect(await refusal(called('hi', { toolChoice: { type: 'function', function: { name: 'fly' } } }))).toMatchObject({ param: 'tool_choice' });
+    expect(await refusal(called('hi', { toolChoice: { type: 'function', function: { name: 'fly' } } }))).toMatchObject({
+      param: 'tool_choice',
+    });
     expect(await refusal(ask('[[tool]]'))).toMatchObject({ param: 'tools' });
-    expect(await refusal(called('[[tool:get_time]]', { toolChoice: allowing('auto', 'get_weather') }))).toMatchObject({ param: 'messages' });
+    expect(await refusal(called('[[tool:get_time]]', { toolChoice: allowing('auto', 'get_weather') }))).toMatchObject({
+      param: 'messages',
+    });
   });
 });
 
@@ -78,7 +100,11 @@ describe('structured answers', () => {
   });
 
   it('follow the schema for json_schema', async () => {
-    const schema = { type: 'object', properties: { name: { type: 'string' }, tags: { type: 'array', items: { type: 'string' } } }, required: ['name', 'tags'] };
+    const schema = {
+      type: 'object',
+      properties: { name: { type: 'string' }, tags: { type: 'array', items: { type: 'string' } } },
+      required: ['name', 'tags'],
+    };
     const { text } = await ask('hi', { responseFormat: { type: 'json_schema', json_schema: { name: 'thing', schema } } });
     expect(JSON.parse(text)).toEqual({ name: 'example', tags: ['example'] });
   });

@@ -85,12 +85,28 @@ describe('the address of the running gateway', () => {
     ['10.0.0.5', true, null, 5000, 'https://10.0.0.5:5000', true],
     ['0.0.0.0', true, 'localhost', null, 'https://localhost:4000', true],
     ['0.0.0.0', true, 'one.example', null, 'https://one.example:4000', false],
-  ])('where the config says %s, with TLS: %j, --host %s and --port %s, is %s, on this machine: %j', (listens, isTls, host, port, url, isHere) => {
-    expect(namedBy({ server: { host: listens, port: 4000, tls: isTls ? tls : null } }, { host, port })).toEqual({ url, isHere });
-  });
+  ])(
+    'where the config says %s, with TLS: %j, --host %s and --port %s, is %s, on this machine: %j',
+    (listens, isTls, host, port, url, isHere) => {
+      expect(namedBy({ server: { host: listens, port: 4000, tls: isTls ? tls : null } }, { host, port })).toEqual({ url, isHere });
+    },
+  );
 });
 
 describe('a figure', () => {
-  it.each<[string | null, string]>([[null, '–'], ['0', '$0'], ['0.00000123456', '$0.000001235'], ['0.5', '$0.5'], ['12.3456', '$12.35'], ['1200', '$1200.00']])('of %s dollars is %s', (text, shown) => expect(dollars(text)).toBe(shown));
-  it.each<[number | null, string]>([[null, '–'], [0, '0 ms'], [999, '999 ms'], [1940, '1.9 s'], [150_000, '2.5 min']])('of %s ms is %s', (ms, shown) => expect(duration(ms)).toBe(shown));
+  it.each<[string | null, string]>([
+    [null, '–'],
+    ['0', '$0'],
+    ['0.00000123456', '$0.000001235'],
+    ['0.5', '$0.5'],
+    ['12.3456', '$12.35'],
+    ['1200', '$1200.00'],
+  ])('of %s dollars is %s', (text, shown) => expect(dollars(text)).toBe(shown));
+  it.each<[number | null, string]>([
+    [null, '–'],
+    [0, '0 ms'],
+    [999, '999 ms'],
+    [1940, '1.9 s'],
+    [150_000, '2.5 min'],
+  ])('of %s ms is %s', (ms, shown) => expect(duration(ms)).toBe(shown));
 });

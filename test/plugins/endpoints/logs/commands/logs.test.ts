@@ -31,7 +31,12 @@ const output = { print: (text: string) => void (printed += text), say: () => {} 
 beforeEach(async () => {
   printed = '';
   scene = await logScene({ admin_key: 'the-admin-key-of-the-test' });
-  connection = await connect({ named: { url: `http://127.0.0.1:${await freePort()}`, isHere: true }, askRunning: () => Promise.reject(new Error('is not asked where an address is named')), adminKey: 'the-admin-key-of-the-test', openLog: async () => scene.gateway });
+  connection = await connect({
+    named: { url: `http://127.0.0.1:${await freePort()}`, isHere: true },
+    askRunning: () => Promise.reject(new Error('is not asked where an address is named')),
+    adminKey: 'the-admin-key-of-the-test',
+    openLog: async () => scene.gateway,
+  });
 });
 afterEach(async () => await scene.close());
 
@@ -43,7 +48,15 @@ const logs = async (...args: string[]): Promise<string[]> => {
 
 describe('gateway logs', () => {
   it('prints the newest request last, next to the prompt', async () => {
-    const [older, newer] = [scene.log.add({ createdAt: at(2) }), scene.log.add({ createdAt: at(1), status: 429, outcome: 'failed', error: { code: 'upstream_rate_limited', message: '', plugin: null } })];
+    const [older, newer] = [
+      scene.log.add({ createdAt: at(2) }),
+      scene.log.add({
+        createdAt: at(1),
+        status: 429,
+        outcome: 'failed',
+        error: { code: 'upstream_rate_limited', message: '', plugin: null },
+      }),
+    ];
     const [head, first, second] = await logs();
     expect(head).toMatch(/^TIME \(UTC\) +STATUS +MODEL → PROVIDER +KEY +FIRST +TOTAL/);
     expect(first).toMatch(new RegExp(`^2026-03-01 11:58:00 +200 +plain → up .* 100 ms .* \\$0\\.00002 +${older.id} +completed$`));
@@ -53,11 +66,23 @@ describe('gateway logs', () => {
   it('marks estimates', async () => {
     const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
-    expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
+    expect((await logs(id)).join('\n')).toMatch(
+      /\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/,
+    );
   });
 
   it('shows the endpoint of one request, and the request in the form of that endpoint', async () => {
-    const { id } = scene.log.add({ path: '/v1/messages', request: { model: 'plain', messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hi' }], max_completion_tokens: 9 } });
+    const { id } = scene.log.add({
+      path: '/v1/messages',
+      request: {
+        model: 'plain',
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Hi' },
+        ],
+        max_completion_tokens: 9,
+      },
+    });
     const text = (await logs(id)).join('\n');
     expect(text).toMatch(/\npath +\/v1\/messages\n/);
     expect(text).toContain('"system": "Be brief."');
@@ -83,22 +108,40 @@ describe('gateway logs', () => {
 
   it('shows one whole request', async () => {
     const { id } = scene.log.add({ reasoningContent: 'because', metadata: { team: 'a' }, request: { question: 'why?' } });
-    expect((await logs(id)).join('\n')).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*meta\\.team +a\\n[\\s\\S]*"question": "why\\?"[\\s\\S]*reasoning\\nbecause`));
+    expect((await logs(id)).join('\n')).toMatch(
+      new RegExp(`^id +${id}\\n[\\s\\S]*meta\\.team +a\\n[\\s\\S]*"question": "why\\?"[\\s\\S]*reasoning\\nbecause`),
+    );
   });
 
   it('shows the fields of plugins, and which plugins took longest', async () => {
-    const { id } = scene.log.add({ fields: { canned: true }, timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 } });
-    expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
+    const { id } = scene.log.add({
+      fields: { canned: true },
+      timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 },
+    });
+    expect((await logs(id)).join('\n')).toMatch(
+      /\nfield\.canned +true\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/,
+    );
   });
 
   it('shows each attempt, with the id under which its provider knows it', async () => {
-    const { id } = scene.log.add({ attempts: [attempt('upstream_error', { error: 'broken', providerRequestId: 'req_1' }), attempt('answered')] });
-    expect((await logs(id)).join('\n')).toMatch(/\nattempt 1 +up upstream_error 90 ms, its request id req_1: broken\nattempt 2 +up answered 90 ms\n/);
+    const { id } = scene.log.add({
+      attempts: [attempt('upstream_error', { error: 'broken', providerRequestId: 'req_1' }), attempt('answered')],
+    });
+    expect((await logs(id)).join('\n')).toMatch(
+      /\nattempt 1 +up upstream_error 90 ms, its request id req_1: broken\nattempt 2 +up answered 90 ms\n/,
+    );
   });
 
   it('prints no escape sequences of callers', async () => {
-    const { id } = scene.log.add({ requestedModel: '\u001b[2Jx', model: null, metadata: { a: '\u009b31m' }, reasoningContent: 'a\n\u001b]0;title\u0007b' });
-    expect([...(await logs()), ...(await logs(id)), ...(await logs('--json')), ...(await logs(id, '--json'))].join('')).not.toMatch(/\p{Cc}/u);
+    const { id } = scene.log.add({
+      requestedModel: '\u001b[2Jx',
+      model: null,
+      metadata: { a: '\u009b31m' },
+      reasoningContent: 'a\n\u001b]0;title\u0007b',
+    });
+    expect([...(await logs()), ...(await logs(id)), ...(await logs('--json')), ...(await logs(id, '--json'))].join('')).not.toMatch(
+      /\p{Cc}/u,
+    );
     printed = '';
     await showStats(connection, { ...selectionOf('stats', '--by', 'meta.a'), json: true }, output);
     expect(printed.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
@@ -134,7 +177,13 @@ describe('gateway stats', () => {
     scene.log.add({ metadata: { team: '' } });
     scene.log.add();
     await showStats(connection, selectionOf('stats', '--by', 'meta.team'), output);
-    expect(printed.split('\n').slice(1, 3).map((line) => line.split(' ')[0]).toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(['(empty)', '(none)']);
+    expect(
+      printed
+        .split('\n')
+        .slice(1, 3)
+        .map((line) => line.split(' ')[0])
+        .toSorted((a = '', b = '') => a.localeCompare(b)),
+    ).toEqual(['(empty)', '(none)']);
   });
 
   it('marks sums with estimates, and explains the mark', async () => {

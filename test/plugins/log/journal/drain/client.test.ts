@@ -28,16 +28,38 @@ const lines: string[] = [];
 const logger = createLogger((line) => void lines.push(line));
 
 async function openOn(store: 'sqlite' | 'postgres', url: string | null): Promise<void> {
-  await client.open({ store, url, dataDir: place.path, root: rootOf(place.path), folder: instance.folder, retentionDays: 0, isDurable: false });
+  await client.open({
+    store,
+    url,
+    dataDir: place.path,
+    root: rootOf(place.path),
+    folder: instance.folder,
+    retentionDays: 0,
+    isDurable: false,
+  });
 }
 
 beforeEach(() => {
   place = folder();
   instance = createInstance(rootOf(place.path));
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
-  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere), gone: () => {}, buried: (records) => void (writer.lost.deadLettered += records) });
+  client = createClient({
+    logger,
+    disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere),
+    gone: () => {},
+    buried: (records) => void (writer.lost.deadLettered += records),
+  });
   events = createEvents(logger);
-  reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true, place: 'of the test' });
+  reader = createLogReader({
+    client,
+    others: new OtherJournals(null, client),
+    events,
+    counts: () => writer.counts,
+    trouble: () => writer.trouble,
+    retentionDays: 0,
+    bodies: true,
+    place: 'of the test',
+  });
 });
 afterEach(async () => {
   await writer.close();
@@ -62,7 +84,8 @@ async function fails(thread: Worker): Promise<void> {
 }
 
 /** Resolves when the journal reports that the store has all records. */
-const cursorIsAtEnd = (): Promise<void> => expect.poll(() => readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
+const cursorIsAtEnd = (): Promise<void> =>
+  expect.poll(() => readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
 
 describe('the client of the store', () => {
   test('reads records that were written before, although the drain waits for more', async () => {
@@ -85,7 +108,15 @@ describe('the client of the store', () => {
     expect(await reader.stats(everything, { by: null, limit: 10 })).toMatchObject([{ value: null, requests: 2 }]);
     expect((await reader.series(everything, { bucketMs: 1000, by: null })).points).toHaveLength(1);
     expect(await reader.facets(everything)).toMatchObject({ model: [{ value: 'plain', count: 2 }] });
-    expect(await reader.status()).toMatchObject({ connected: true, error: null, waitingBytes: 0, waitingRecords: 0, dropped: 0, bodiesDropped: 0, deadLettered: 0 });
+    expect(await reader.status()).toMatchObject({
+      connected: true,
+      error: null,
+      waitingBytes: 0,
+      waitingRecords: 0,
+      dropped: 0,
+      bodiesDropped: 0,
+      deadLettered: 0,
+    });
   });
 
   test('distinguishes a fault of the query from a fault of the store', async () => {
@@ -98,7 +129,10 @@ describe('the client of the store', () => {
   test('opens without a store, counts the waiting records, and says why they wait', async () => {
     await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
     await write(1);
-    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
+    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({
+      code: 'log_unavailable',
+      message: expect.stringContaining('refused'),
+    });
     const status = await reader.status();
     expect(status).toMatchObject({ connected: false, error: 'refused', waitingRecords: 1 });
     expect(status.waitingBytes).toBeGreaterThan(0);
@@ -115,7 +149,10 @@ describe('the client of the store', () => {
   test('starts its thread again after the thread failed', async () => {
     renameSync(instance.folder, `${instance.folder}-away`);
     await openOn('sqlite', null);
-    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
+    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({
+      code: 'log_unavailable',
+      message: expect.stringContaining('refused'),
+    });
     renameSync(`${instance.folder}-away`, instance.folder);
     await write(1);
     while ((await reader.list(everything, { limit: 1, cursor: null }).catch(() => null))?.data.length !== 1) await pause(20);
@@ -174,7 +211,10 @@ describe('the client of the store', () => {
     events.tell(record, false);
     stop();
     events.tell(record, true);
-    expect(heard.map(({ promptStart, door }) => [promptStart, door])).toEqual([['Where is my order?', 'chat'], [null, 'chat']]);
+    expect(heard.map(({ promptStart, door }) => [promptStart, door])).toEqual([
+      ['Where is my order?', 'chat'],
+      [null, 'chat'],
+    ]);
     expect(heard[0]).not.toHaveProperty('request');
     expect(lines.filter((line) => line.includes('a listener of the live log failed'))).toHaveLength(1);
   });
@@ -247,7 +287,11 @@ describe('a PostgreSQL that has changed', () => {
     const { server, name } = await withOneStored();
     server.psql(server.url, `drop database ${name} with (force)`);
     server.psql(server.url, `create database ${name}`);
-    const isWell = (): Promise<boolean> => client.ping().then(() => true, () => false);
+    const isWell = (): Promise<boolean> =>
+      client.ping().then(
+        () => true,
+        () => false,
+      );
     expect(await isWell()).toBe(false);
     await expect.poll(isWell).toBe(true);
     expect((await reader.list(everything, { limit: 10, cursor: null })).data).toEqual([]);
@@ -258,7 +302,10 @@ describe('a PostgreSQL that has changed', () => {
   test('that accepts no records is reported once for each reason', async () => {
     const { server, name } = await withOneStored();
     const before = lines.length;
-    const reasons = (): readonly string[] => lines.slice(before).flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
+    const reasons = (): readonly string[] =>
+      lines
+        .slice(before)
+        .flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
     server.psql(server.url, `alter database ${name} allow_connections false`);
     server.psql(server.url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
     await write(2);

@@ -19,7 +19,8 @@ beforeAll(async () => {
 });
 afterAll(async () => await server.stop());
 
-const tenFrames = (): Frame[] => Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }));
+const tenFrames = (): Frame[] =>
+  Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }));
 
 describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   let place: ReturnType<typeof folder>;
@@ -27,14 +28,28 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   let instance: Instance;
   let store: Store;
   const warnings: string[] = [];
-  const drainOf = (into: Store = store): Drain => new Drain({ store: into, root, folder: instance.folder, retentionDays: 0, warn: (message) => void warnings.push(message), disk: () => {} });
+  const drainOf = (into: Store = store): Drain =>
+    new Drain({
+      store: into,
+      root,
+      folder: instance.folder,
+      retentionDays: 0,
+      warn: (message) => void warnings.push(message),
+      disk: () => {},
+    });
   const ids = async (): Promise<string[]> => (await store.list(everything, { limit: 1000 })).data.map(({ id }) => id).toReversed();
 
   beforeEach(async () => {
     place = folder();
     root = join(place.path, 'journal');
     instance = createInstance(root);
-    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    store = await createStore({
+      store: kind,
+      url: kind === 'postgres' ? server.database() : null,
+      dataDir: place.path,
+      retentionDays: 0,
+      isDurable: false,
+    });
     await store.open();
   });
   afterEach(async () => {
@@ -46,7 +61,19 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   const poison = [
     finished({ number: 1, requestedModel: 'nul \0 inside', metadata: { 'a\0b': '\0' }, error: { code: 'x', message: '\0', plugin: null } }),
     finished({ number: 2, requestedModel: 'half \ud83d', metadata: { half: '\udc00' }, request: request('\ud800 and \0') }),
-    finished({ number: 3, durationMs: 1e300, usage: { promptTokens: 2 ** 53, completionTokens: 1.5, reasoningTokens: Number.NaN, cachedTokens: -3, cacheWriteTokens: null, totalTokens: Infinity }, cost: '99999999999999' }),
+    finished({
+      number: 3,
+      durationMs: 1e300,
+      usage: {
+        promptTokens: 2 ** 53,
+        completionTokens: 1.5,
+        reasoningTokens: Number.NaN,
+        cachedTokens: -3,
+        cacheWriteTokens: null,
+        totalTokens: Infinity,
+      },
+      cost: '99999999999999',
+    }),
     finished({ number: 4, requestedModel: 'm'.repeat(100_000), metadata: { long: 'v'.repeat(100_000) } }),
     finished({ number: 5, requestedModel: 5, metadata: { number: 5, nothing: null }, stream: 'yes', status: null, cost: '-1' } as any),
     finished({ number: 6, request: request('x'.repeat(6_000_000)) }),
@@ -60,19 +87,30 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     await drain.finish();
     expect(drain.deadLettered).toBe(0);
     expect(await ids()).toHaveLength(499);
-    expect(await store.get(idAt(begin, 2))).toMatchObject({ requestedModel: 'half \ufffd', metadata: { half: '\ufffd' }, request: { messages: [{ content: '\ufffd and \ufffd' }] } });
-    expect(await store.get(idAt(begin, 3))).toMatchObject({ usage: { promptTokens: 2_147_483_647, completionTokens: 2, reasoningTokens: null, cachedTokens: 0, totalTokens: null } });
+    expect(await store.get(idAt(begin, 2))).toMatchObject({
+      requestedModel: 'half \ufffd',
+      metadata: { half: '\ufffd' },
+      request: { messages: [{ content: '\ufffd and \ufffd' }] },
+    });
+    expect(await store.get(idAt(begin, 3))).toMatchObject({
+      usage: { promptTokens: 2_147_483_647, completionTokens: 2, reasoningTokens: null, cachedTokens: 0, totalTokens: null },
+    });
   });
 
   test('each entry that is not a record goes to the dead letters', async () => {
     const bad = ['{"id":"no uuid"}', JSON.stringify({ ...finished({ number: 7 }), createdAt: 'yesterday' }), '{"id":1,}'];
-    const frames = [finished({ number: 1 }), ...bad, finished({ number: 2 })].map((record) => ({ kind: FINISHED, payload: typeof record === 'string' ? record : JSON.stringify(record) }) as const);
+    const frames = [finished({ number: 1 }), ...bad, finished({ number: 2 })].map(
+      (record) => ({ kind: FINISHED, payload: typeof record === 'string' ? record : JSON.stringify(record) }) as const,
+    );
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
     const drain = drainOf();
     await drain.finish();
     expect(await ids()).toEqual([idAt(begin, 1), idAt(begin, 2)]);
     expect(drain.deadLettered).toBe(3);
-    const letters = readFileSync(join(root, 'dead-letter.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line).record);
+    const letters = readFileSync(join(root, 'dead-letter.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).record);
     expect(letters).toEqual(bad);
   });
 
@@ -87,11 +125,16 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const refusing: Store = {
       ...store,
       insert: async (rows) => {
-        if (rows.some((row) => row.request.id === idAt(begin, 33))) throw Object.assign(new Error('out of range'), { code: '22003', errcode: 20 });
+        if (rows.some((row) => row.request.id === idAt(begin, 33))) {
+          throw Object.assign(new Error('out of range'), { code: '22003', errcode: 20 });
+        }
         await store.insert(rows);
       },
     };
-    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 100 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    writeFileSync(
+      pathOf(instance.folder, 1),
+      encodeFrames(Array.from({ length: 100 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))),
+    );
     const drain = drainOf(refusing);
     await drain.finish();
     expect(await ids()).toHaveLength(99);
@@ -108,9 +151,17 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
         if (turns % 5 === 0) throw Object.assign(new Error('gone after the commit'), { code: '08006', errcode: 10 });
       },
     };
-    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 2000 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    writeFileSync(
+      pathOf(instance.folder, 1),
+      encodeFrames(Array.from({ length: 2000 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))),
+    );
     const drain = drainOf(flaky);
-    for (let isDone = false; !isDone;) isDone = await drain.finish().then(() => true, () => false);
+    for (let isDone = false; !isDone;) {
+      isDone = await drain.finish().then(
+        () => true,
+        () => false,
+      );
+    }
     expect(await ids()).toHaveLength(1000);
     expect((await store.stats(everything, { by: 'model', limit: 1000 }))[0]?.requests).toBe(2000);
     expect(drain.deadLettered).toBe(0);
@@ -121,14 +172,24 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const slow: Store = {
       ...store,
       insert: async (rows) => {
-        if (rows.length > most) throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014', errcode: 5 });
+        if (rows.length > most) {
+          throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014', errcode: 5 });
+        }
         await store.insert(rows);
       },
     };
-    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 200 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    writeFileSync(
+      pathOf(instance.folder, 1),
+      encodeFrames(Array.from({ length: 200 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))),
+    );
     const drain = drainOf(slow);
     let isDone = false;
-    for (let tries = 0; tries < 50 && !isDone; tries++) isDone = await drain.finish().then(() => true, () => false);
+    for (let tries = 0; tries < 50 && !isDone; tries++) {
+      isDone = await drain.finish().then(
+        () => true,
+        () => false,
+      );
+    }
     expect(await ids()).toHaveLength(200);
     expect(drain.drained).toBe(200);
   });
@@ -163,7 +224,11 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
       while ((await drain.step()) && !drain.isCaughtUp);
     }
     drain.rest();
-    expect([drain.drained, await ids(), warnings]).toEqual([10, expect.objectContaining({ length: 10 }), [expect.stringContaining('what is stored cannot be noted')]]);
+    expect([drain.drained, await ids(), warnings]).toEqual([
+      10,
+      expect.objectContaining({ length: 10 }),
+      [expect.stringContaining('what is stored cannot be noted')],
+    ]);
     rmSync(taken, { recursive: true });
     drain.close();
     expect(readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
@@ -226,7 +291,10 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     drain.close();
     expect(drain.deadLettered).toBe(0);
     expect(await ids()).toEqual(frames.map((_, number) => idAt(begin, number)));
-    expect(await store.stats(everything, { by: 'outcome', limit: 10 })).toMatchObject([{ value: 'answered', requests: 10 }, { value: 'interrupted', requests: 1 }]);
+    expect(await store.stats(everything, { by: 'outcome', limit: 10 })).toMatchObject([
+      { value: 'answered', requests: 10 },
+      { value: 'interrupted', requests: 1 },
+    ]);
   });
 
   test('the drain continues after a refused record only when the dead letters have it on disk', async () => {
@@ -243,9 +311,30 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
 
   test('the records of a dead gateway are stored; its unfinished requests are stored as interrupted', async () => {
     const orphan = createInstance(root);
-    const { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash } = finished({ number: 2, metadata: { tenant: 'acme' } });
-    const started = { id, clientRequestId, userAgent: 'curl/8', createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash };
-    const frames = [{ kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 1) }) }, { kind: STARTED, payload: JSON.stringify(started) }, { kind: FINISHED, payload: JSON.stringify(finished({ number: 1 })) }] as const;
+    const { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash } = finished({
+      number: 2,
+      metadata: { tenant: 'acme' },
+    });
+    const started = {
+      id,
+      clientRequestId,
+      userAgent: 'curl/8',
+      createdAt,
+      method,
+      path,
+      requestedModel,
+      model,
+      provider,
+      key,
+      stream,
+      metadata,
+      configHash,
+    };
+    const frames = [
+      { kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 1) }) },
+      { kind: STARTED, payload: JSON.stringify(started) },
+      { kind: FINISHED, payload: JSON.stringify(finished({ number: 1 })) },
+    ] as const;
     writeFileSync(pathOf(orphan.folder, 1), Buffer.concat([encodeFrames(frames), Buffer.from([9, 0, 0])]));
     const living = createInstance(root);
     writeFileSync(pathOf(living.folder, 1), encodeFrames([{ kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 3) }) }]));
@@ -253,7 +342,15 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const drain = drainOf();
     while (await drain.step());
     expect(await ids()).toEqual([idAt(begin, 1), idAt(begin, 2)]);
-    expect(await store.get(idAt(begin, 2))).toMatchObject({ outcome: 'interrupted', userAgent: 'curl/8', usageEstimated: false, cost: null, prices: null, metadata: { tenant: 'acme' }, error: { code: 'interrupted' } });
+    expect(await store.get(idAt(begin, 2))).toMatchObject({
+      outcome: 'interrupted',
+      userAgent: 'curl/8',
+      usageEstimated: false,
+      cost: null,
+      prices: null,
+      metadata: { tenant: 'acme' },
+      error: { code: 'interrupted' },
+    });
     expect(existsSync(orphan.folder)).toBe(false);
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();
@@ -274,7 +371,11 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     warnings.length = 0;
     const former = drainOf();
     while (await former.step());
-    expect([await ids(), warnings, former.isCaughtUp]).toEqual([[1, 2].map((number) => idAt(begin, number)), [expect.stringContaining('cannot be read')], true]);
+    expect([await ids(), warnings, former.isCaughtUp]).toEqual([
+      [1, 2].map((number) => idAt(begin, number)),
+      [expect.stringContaining('cannot be read')],
+      true,
+    ]);
     rmSync(pathOf(unreadable.folder, 1), { recursive: true });
     const next = drainOf();
     while (await next.step());
@@ -285,7 +386,10 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   });
 
   test('a part of the own journal that cannot be read does not keep the batch before it from being stored', async () => {
-    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: store.batch }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    writeFileSync(
+      pathOf(instance.folder, 1),
+      encodeFrames(Array.from({ length: store.batch }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))),
+    );
     // the kernel refuses to read a folder, as it refuses a damaged sector
     mkdirSync(pathOf(instance.folder, 2));
     let inserts = 0;

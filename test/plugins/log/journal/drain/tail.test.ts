@@ -11,11 +11,14 @@ import { finished, folder } from '../scene.ts';
 let place: ReturnType<typeof folder>;
 beforeEach(() => {
   place = folder();
-  for (const number of [1, 2, 3]) writeFileSync(pathOf(place.path, number), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number })) }]));
+  for (const number of [1, 2, 3]) {
+    writeFileSync(pathOf(place.path, number), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number })) }]));
+  }
 });
 afterEach(() => place.remove());
 
-const tailOf = (removed: () => void): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {}, unnoted: () => {} });
+const tailOf = (removed: () => void): Tail =>
+  new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {}, unnoted: () => {} });
 
 /** Leaves no room for a new cursor until `makeRoom` is called. */
 function fillDisk(): { makeRoom(): void } {
@@ -45,7 +48,10 @@ describe('a journal that has filled its disk', () => {
 });
 
 describe('a journal whose segments were deleted', () => {
-  test.each([['read', true], ['not read', false]])('and which were %s has no waiting bytes, and a later segment is read', (_, isRead) => {
+  test.each([
+    ['read', true],
+    ['not read', false],
+  ])('and which were %s has no waiting bytes, and a later segment is read', (_, isRead) => {
     const tail = tailOf(() => {});
     if (isRead) tail.commit(tail.take() as Taken);
     for (const number of segmentsOf(place.path)) rmSync(pathOf(place.path, number));

@@ -19,31 +19,95 @@ test('a record is read as it was written', () => {
 });
 
 test('a record that is older than a field is read without it', () => {
-  const { userAgent: _agent, usageEstimated: _estimated, prices: _prices, door: _door, promptStart: _start, attempts, ...older } = finished();
+  const {
+    userAgent: _agent,
+    usageEstimated: _estimated,
+    prices: _prices,
+    door: _door,
+    promptStart: _start,
+    attempts,
+    ...older
+  } = finished();
   const before = { ...older, attempts: attempts.map(({ startedMs: _started, ...attempt }) => attempt) };
-  expect(readBack(before)).toMatchObject({ userAgent: null, usageEstimated: false, prices: null, door: 'chat', promptStart: null, attempts: [{ startedMs: null }] });
+  expect(readBack(before)).toMatchObject({
+    userAgent: null,
+    usageEstimated: false,
+    prices: null,
+    door: 'chat',
+    promptStart: null,
+    attempts: [{ startedMs: null }],
+  });
   expect(readBack({ ...before, path: '/v1/messages', request: request('Why?') })).toMatchObject({ door: 'messages', promptStart: 'Why?' });
 });
 
 test('a request whose process died has its endpoint', () => {
   const { id, createdAt, metadata } = finished();
-  expect(rowOf({ payload: JSON.stringify({ id, createdAt, metadata, path: '/v1/embeddings' }), isInterrupted: true }).request).toMatchObject({ outcome: 'interrupted', door: 'embeddings', prompt_start: null });
+  expect(
+    rowOf({ payload: JSON.stringify({ id, createdAt, metadata, path: '/v1/embeddings' }), isInterrupted: true }).request,
+  ).toMatchObject({ outcome: 'interrupted', door: 'embeddings', prompt_start: null });
 });
 
 test.each<[string, unknown, string | null]>([
-  ['the last message of the user', [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: 'First' }, { role: 'assistant', content: 'Yes' }, { role: 'user', content: '  Where\n\tis   my order? ' }, { role: 'tool', content: '{}' }], 'Where is my order?'],
-  ['its last part with a text', [{ role: 'user', content: [{ type: 'text', text: 'A reminder' }, { type: 'text', text: 'What is it?' }, { type: 'text', text: ' \n' }, { type: 'image_url', image_url: {} }] }], 'What is it?'],
-  ['a message of the user that has a text', [{ role: 'user', content: 'Look' }, { role: 'user', content: [{ type: 'image_url', image_url: {} }] }], 'Look'],
-  ['the last message with a text, where the user has none', [{ role: 'developer', content: 'Go on.' }, { role: 'assistant', content: null }], 'Go on.'],
+  [
+    'the last message of the user',
+    [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'First' },
+      { role: 'assistant', content: 'Yes' },
+      { role: 'user', content: '  Where\n\tis   my order? ' },
+      { role: 'tool', content: '{}' },
+    ],
+    'Where is my order?',
+  ],
+  [
+    'its last part with a text',
+    [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'A reminder' },
+          { type: 'text', text: 'What is it?' },
+          { type: 'text', text: ' \n' },
+          { type: 'image_url', image_url: {} },
+        ],
+      },
+    ],
+    'What is it?',
+  ],
+  [
+    'a message of the user that has a text',
+    [
+      { role: 'user', content: 'Look' },
+      { role: 'user', content: [{ type: 'image_url', image_url: {} }] },
+    ],
+    'Look',
+  ],
+  [
+    'the last message with a text, where the user has none',
+    [
+      { role: 'developer', content: 'Go on.' },
+      { role: 'assistant', content: null },
+    ],
+    'Go on.',
+  ],
   ['at most 120 characters, none of them broken', [{ role: 'user', content: `${'x'.repeat(118)}😀 and more` }], `${'x'.repeat(118)}…`],
   ['no half of a character that stands where no more is looked at', [{ role: 'user', content: `a${' '.repeat(238)}😀 and more` }], 'a'],
   ['120 characters, where there are no more', [{ role: 'user', content: 'x'.repeat(120) }], 'x'.repeat(120)],
   ['nothing of an image', [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }], null],
-  ['nothing of what no door lets in', [{ role: 'user', content: 7 }, { role: 'user', content: [null] }], null],
+  [
+    'nothing of what no door lets in',
+    [
+      { role: 'user', content: 7 },
+      { role: 'user', content: [null] },
+    ],
+    null,
+  ],
 ])('the beginning of a prompt is %s', (_, messages, start) => expect(promptStartOf({ ...request(''), messages })).toBe(start));
 
 test('the beginning of the texts for embeddings is that of the first text', () => {
-  expect([['Ärger', 'b'], [[1, 2]], []].map((inputs) => promptStartOf({ ...request(''), messages: [], ask: { kind: 'embeddings', inputs } }))).toEqual(['Ärger', null, null]);
+  expect(
+    [['Ärger', 'b'], [[1, 2]], []].map((inputs) => promptStartOf({ ...request(''), messages: [], ask: { kind: 'embeddings', inputs } })),
+  ).toEqual(['Ärger', null, null]);
 });
 
 test('a value that a plugin adds is text, a number or a flag, and nothing else', () => {
@@ -53,12 +117,21 @@ test('a value that a plugin adds is text, a number or a flag, and nothing else',
 
 describe('a record in parts', () => {
   const rowOfFrame = ({ payload, parts }: Frame): Row => rowOf({ payload, parts, isInterrupted: false });
-  const record = (content: string, reasoningContent: string | null = 'thought'): RequestRecord => ({ ...finished({ userAgent: 'curl/8', tokensPerSecond: 12.5, fields: { score: 1 }, metadata: { team: 'a' } }), request: request(content), response: response('answer', 'thought'), reasoningContent, served: null });
+  const record = (content: string, reasoningContent: string | null = 'thought'): RequestRecord => ({
+    ...finished({ userAgent: 'curl/8', tokensPerSecond: 12.5, fields: { score: 1 }, metadata: { team: 'a' } }),
+    request: request(content),
+    response: response('answer', 'thought'),
+    reasoningContent,
+    served: null,
+  });
 
   test.each(['thought', 'rewritten', null])('gives the same row as the record in one object (its reasoning: %s)', (reasoning) => {
     const one = record('hello', reasoning);
     const { reasoningContent, ...whole } = one;
-    const { request: row, body } = rowOf({ payload: JSON.stringify({ ...whole, ...(reasoning !== 'thought' && { reasoningContent }) }), isInterrupted: false });
+    const { request: row, body } = rowOf({
+      payload: JSON.stringify({ ...whole, ...(reasoning !== 'thought' && { reasoningContent }) }),
+      isInterrupted: false,
+    });
     const parted = rowOfFrame(finishedFrameWithBodies(one));
     expect(parted.body).toEqual(body);
     expect({ ...parted.request, more: null }).toEqual({ ...row, more: null, prompt_start: 'hello' });
@@ -67,70 +140,148 @@ describe('a record in parts', () => {
 
   test('has each field of the log, and no other', () => {
     const { payload, parts } = finishedFrame({
-      ...record('hello'), error: { code: 'x', message: 'y', plugin: null }, clientRequestId: 'theirs', clientAddress: '203.0.113.0', reasoningEstimated: true, costIsUpperBound: true, providerCost: '0.2', usageDetails: { webSearches: 1 },
-      ruledOut: [{ provider: 'other', model: 'plain', by: 'route/capability', reason: 'no tools' }], adjustments: [{ parameter: 'n', change: 'left out' }],
+      ...record('hello'),
+      error: { code: 'x', message: 'y', plugin: null },
+      clientRequestId: 'theirs',
+      clientAddress: '203.0.113.0',
+      reasoningEstimated: true,
+      costIsUpperBound: true,
+      providerCost: '0.2',
+      usageDetails: { webSearches: 1 },
+      ruledOut: [{ provider: 'other', model: 'plain', by: 'route/capability', reason: 'no tools' }],
+      adjustments: [{ parameter: 'n', change: 'left out' }],
     });
     const names = new Set([...recordFields.map(({ name }) => name.split('.')[0]), 'target']);
     expect(new Set(Object.keys({ ...JSON.parse(payload), ...JSON.parse(parts?.more ?? '') }))).toEqual(names);
-    for (const { name, column } of recordFields) expect(Object.hasOwn(JSON.parse(column === null ? parts?.more ?? '' : payload), name.split('.')[0] ?? ''), name).toBe(true);
+    for (const { name, column } of recordFields) {
+      expect(Object.hasOwn(JSON.parse(column === null ? (parts?.more ?? '') : payload), name.split('.')[0] ?? ''), name).toBe(true);
+    }
   });
 
-  test('without bodies has no bodies, and no beginning of the prompt', () => expect(rowOfFrame(finishedFrame(record('hello')))).toMatchObject({ body: null, request: { prompt_start: null, door: 'chat' } }));
+  test('without bodies has no bodies, and no beginning of the prompt', () =>
+    expect(rowOfFrame(finishedFrame(record('hello')))).toMatchObject({ body: null, request: { prompt_start: null, door: 'chat' } }));
 
   test('leaves out values that a reader assumes', () => {
     const frame = finishedFrame({ ...record('hello'), tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null });
     expect(Object.keys(JSON.parse(frame.parts?.more ?? ''))).toEqual(['configHash', 'method', 'path', 'timings']);
-    expect(readRecord(rowOfFrame(frame).request)).toEqual({ ...finished({ userAgent: 'curl/8', metadata: { team: 'a' }, fields: { score: 1 }, tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null }), reasoningEstimated: false });
+    expect(readRecord(rowOfFrame(frame).request)).toEqual({
+      ...finished({
+        userAgent: 'curl/8',
+        metadata: { team: 'a' },
+        fields: { score: 1 },
+        tokensPerSecond: null,
+        attempts: [],
+        prices: null,
+        nativeFinishReason: null,
+      }),
+      reasoningEstimated: false,
+    });
   });
 
   test('of an earlier version has no endpoint', () => {
     const { payload, parts } = finishedFrameWithBodies(record('hello')) as Required<Frame>;
     const { door: _door, promptStart: _start, ...older } = JSON.parse(payload);
-    expect(rowOf({ payload: JSON.stringify(older), parts, isInterrupted: false }).request).toMatchObject({ door: null, prompt_start: null });
+    expect(rowOf({ payload: JSON.stringify(older), parts, isInterrupted: false }).request).toMatchObject({
+      door: null,
+      prompt_start: null,
+    });
   });
 
   test('keeps no key or header that the caller wrote into the body for another server', () => {
     const given = { top_k: 4, api_key: 'sk-of-caller', extra_headers: { authorization: 'Bearer of-caller' } };
     const kept = { top_k: 4, api_key: '[redacted]', extra_headers: '[redacted]' };
-    const bodyOf = (more: Partial<ChatRequest>): unknown => JSON.parse(rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), ...more } })).body?.request ?? '');
+    const bodyOf = (more: Partial<ChatRequest>): unknown =>
+      JSON.parse(
+        rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), ...more } })).body?.request ?? '',
+      );
     expect(bodyOf({ rest: given })).toMatchObject(kept);
     expect(bodyOf({ native: { fields: given } })).toMatchObject({ native: kept });
   });
 
   test('keeps no credential of an MCP server, neither of the request nor of what was sent', () => {
-    const tool = { type: 'mcp', server_url: 'https://mcp.example/sse', headers: { Authorization: 'Bearer of-mcp', kind: 'user' }, authorization: 'oauth-of-mcp' };
+    const tool = {
+      type: 'mcp',
+      server_url: 'https://mcp.example/sse',
+      headers: { Authorization: 'Bearer of-mcp', kind: 'user' },
+      authorization: 'oauth-of-mcp',
+    };
     const mcp_servers = [{ type: 'url', url: 'https://mcp.example/b', authorization_token: 'token-of-mcp' }];
     const asSent = { messages: [{ role: 'user', content: 'hello' }], tools: [tool], mcp_servers };
     const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify(asSent) }] }];
-    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools: [{ type: 'mcp', native: { fields: tool } }], native: { fields: { mcp_servers } } } }));
-    const kept = { tools: [{ ...tool, headers: { Authorization: '[redacted]', kind: '[redacted]' }, authorization: '[redacted]' }], mcp_servers: [{ ...mcp_servers[0], authorization_token: '[redacted]' }] };
+    const { body } = rowOfFrame(
+      finishedFrameWithBodies({
+        ...record('hello'),
+        sent,
+        request: { ...request('hello'), tools: [{ type: 'mcp', native: { fields: tool } }], native: { fields: { mcp_servers } } },
+      }),
+    );
+    const kept = {
+      tools: [{ ...tool, headers: { Authorization: '[redacted]', kind: '[redacted]' }, authorization: '[redacted]' }],
+      mcp_servers: [{ ...mcp_servers[0], authorization_token: '[redacted]' }],
+    };
     expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({ ...asSent, ...kept });
-    expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user' }], tools: [{ native: { fields: kept.tools[0] } }], native: { mcp_servers: kept.mcp_servers } });
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({
+      messages: [{ role: 'user' }],
+      tools: [{ native: { fields: kept.tools[0] } }],
+      native: { mcp_servers: kept.mcp_servers },
+    });
   });
 
   test('keeps no credential of a data source or of an MCP server with headers of another name, neither of the request nor of what was sent', () => {
-    const source = (authentication: object, more: object = {}): object => ({ type: 'azure_search', parameters: { endpoint: 'https://search.example', key: 'plain-key-of-source', authentication, ...more } });
-    const data_sources = [source({ type: 'api_key', key: 'key-of-search' }), source({ type: 'connection_string', connection_string: 'string-of-search' }, { embedding_dependency: { authentication: { type: 'api_key', key: 'key-of-vectors' } } })];
+    const source = (authentication: object, more: object = {}): object => ({
+      type: 'azure_search',
+      parameters: { endpoint: 'https://search.example', key: 'plain-key-of-source', authentication, ...more },
+    });
+    const data_sources = [
+      source({ type: 'api_key', key: 'key-of-search' }),
+      source(
+        { type: 'connection_string', connection_string: 'string-of-search' },
+        { embedding_dependency: { authentication: { type: 'api_key', key: 'key-of-vectors' } } },
+      ),
+    ];
     const tools = [{ type: 'mcp', server_url: 'https://mcp.example', extra_headers: { 'x-team': 'header-of-mcp' } }];
-    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ data_sources, tools }) }] }];
-    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, rest: { data_sources } } }));
+    const sent = [
+      { at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ data_sources, tools }) }] },
+    ];
+    const { body } = rowOfFrame(
+      finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, rest: { data_sources } } }),
+    );
     expect([body?.request, body?.upstream].join()).not.toMatch(/key-of|string-of|header-of/);
-    expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user', content: 'hello' }], data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}] });
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({
+      messages: [{ role: 'user', content: 'hello' }],
+      data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}],
+    });
   });
 
   test('keeps no password, query or key in the address of an MCP server', () => {
-    const addresses = ['https://ann:of-mcp@mcp.example/sse', 'https://mcp.example/sse?api_key=of-mcp', 'https://with-a-long-name.mcp.example/s/of-mcp-0123456789abcdef0123/sse'];
+    const addresses = [
+      'https://ann:of-mcp@mcp.example/sse',
+      'https://mcp.example/sse?api_key=of-mcp',
+      'https://with-a-long-name.mcp.example/s/of-mcp-0123456789abcdef0123/sse',
+    ];
     const tools = addresses.map((server_url) => ({ type: 'mcp', server_url }));
     const mcp_servers = addresses.map((url) => ({ type: 'url', url }));
-    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ tools, mcp_servers }) }] }];
-    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, native: { fields: { mcp_servers } } } }));
+    const sent = [
+      { at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ tools, mcp_servers }) }] },
+    ];
+    const { body } = rowOfFrame(
+      finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, native: { fields: { mcp_servers } } } }),
+    );
     const kept = ['https://mcp.example/sse', 'https://mcp.example/sse', 'https://with-a-long-name.mcp.example/s/[redacted]/sse'];
     expect([body?.request, body?.upstream].join()).not.toContain('of-mcp');
-    expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({ tools: kept.map((server_url) => ({ type: 'mcp', server_url })), mcp_servers: kept.map((url) => ({ type: 'url', url })) });
+    expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({
+      tools: kept.map((server_url) => ({ type: 'mcp', server_url })),
+      mcp_servers: kept.map((url) => ({ type: 'url', url })),
+    });
   });
 
   test('keeps no key in the extra fields of an SDK', () => {
-    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), rest: { extra_body: { top_k: 4, api_key: 'sk-of-caller' } } } }));
+    const { body } = rowOfFrame(
+      finishedFrameWithBodies({
+        ...record('hello'),
+        request: { ...request('hello'), rest: { extra_body: { top_k: 4, api_key: 'sk-of-caller' } } },
+      }),
+    );
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ extra_body: { top_k: 4, api_key: '[redacted]' } });
   });
 
@@ -138,16 +289,24 @@ describe('a record in parts', () => {
     const headers = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`h${at}`, `of-mcp-${at}`]));
     const tools = [{ type: 'mcp', headers }];
     const asSent = JSON.stringify({ tools }).replace('{', '{"id":12345678901234567890,');
-    const sent = [{ at: 0, requests: ['not JSON: of-mcp-7', asSent].map((body) => ({ method: 'POST', url: 'https://up.example', headers: {}, body })) }];
+    const sent = [
+      { at: 0, requests: ['not JSON: of-mcp-7', asSent].map((body) => ({ method: 'POST', url: 'https://up.example', headers: {}, body })) },
+    ];
     let frame = finishedFrame(record('hello'));
-    expect(cpuMsOf(() => { frame = finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools } }); })).toBeLessThan(2000);
+    expect(
+      cpuMsOf(() => {
+        frame = finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools } });
+      }),
+    ).toBeLessThan(2000);
     const { body } = rowOfFrame(frame);
     expect([body?.request, body?.upstream].join()).not.toContain('of-mcp');
     expect(body?.upstream).toContain('12345678901234567890');
   });
 
   test('is cleaned of characters that a database refuses', () => {
-    const { request: row, body } = rowOfFrame(finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }));
+    const { request: row, body } = rowOfFrame(
+      finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }),
+    );
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ content: 'nul \ufffd and half \ufffd' }] });
     expect(JSON.parse(row.more)).toMatchObject({ error: { message: '\ufffd' } });
   });

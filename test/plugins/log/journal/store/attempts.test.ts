@@ -30,10 +30,19 @@ const left = attempt('client_closed', { status: null, durationMs: 50 });
 
 /** The attempts of each of the twelve requests. */
 const lives: readonly Partial<Parameters<typeof rowFor>[0] & object>[] = [
-  {}, {}, {}, {},
+  {},
+  {},
+  {},
+  {},
   { provider: 'other', attempts: [down, other] },
   { provider: 'other', attempts: [busy, down, other], metadata: { team: 'a' } },
-  { provider: 'other', attempts: [down, { ...other, outcome: 'upstream_timeout' }], outcome: 'failed', status: 504, error: { code: 'upstream_timeout', message: 'late', plugin: null } },
+  {
+    provider: 'other',
+    attempts: [down, { ...other, outcome: 'upstream_timeout' }],
+    outcome: 'failed',
+    status: 504,
+    error: { code: 'upstream_timeout', message: 'late', plugin: null },
+  },
   { provider: null, attempts: [], outcome: 'refused', status: 400, error: { code: 'invalid_value', message: 'no', plugin: null } },
   { attempts: [left], outcome: 'gone', status: 499, error: { code: 'client_closed', message: 'left', plugin: null } },
   { provider: 'other', attempts: [attempt('outrun', { durationMs: 300 }), other] },
@@ -45,13 +54,22 @@ const lives: readonly Partial<Parameters<typeof rowFor>[0] & object>[] = [
 const countedHere = rowFor({ at: begin - 60 * minute, number: 12, provider: 'up', attempts: [busy], door: 'count_tokens', metadata: {} });
 const rows = () => lives.map((life, number) => rowFor({ at: begin + number * minute, number, durationMs: 100, metadata: {}, ...life }));
 
-const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
+const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({
+  ...everything,
+  conditions: [{ field, operator, values }],
+});
 
 const both = (...queries: LogQuery[]): LogQuery => ({ ...everything, conditions: queries.flatMap(({ conditions }) => conditions) });
 
 describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
   const place = folder();
-  const settingsOf = (dataDir: string, retentionDays = 0): StoreSettings => ({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir, retentionDays, isDurable: false });
+  const settingsOf = (dataDir: string, retentionDays = 0): StoreSettings => ({
+    store: kind,
+    url: kind === 'postgres' ? server.database() : null,
+    dataDir,
+    retentionDays,
+    isDurable: false,
+  });
   let settings: StoreSettings;
   let store: Store;
   beforeAll(async () => {
@@ -64,16 +82,38 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await store.close();
     place.remove();
   });
-  const found = async (query: LogQuery): Promise<number[]> => (await store.list(query, { limit: 100 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
-  const counted = async (by: string, query = everything, from = store) => (await from.stats(query, { by, limit: 100 })).map(({ value, requests, errors, rescued }) => [value, requests, errors, rescued]);
+  const found = async (query: LogQuery): Promise<number[]> =>
+    (await store.list(query, { limit: 100 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+  const counted = async (by: string, query = everything, from = store) =>
+    (await from.stats(query, { by, limit: 100 })).map(({ value, requests, errors, rescued }) => [value, requests, errors, rescued]);
 
-  const byProvider = [['up', 10, 4, 3], ['other', 5, 1, 0]];
+  const byProvider = [
+    ['up', 10, 4, 3],
+    ['other', 5, 1, 0],
+  ];
 
   test.each([
     ['attempt.provider', byProvider],
     ['attempt.model', [['plain', 15, 5, 3]]],
-    ['attempt.code', [['answered', 8, 0, 0], ['upstream_error', 3, 3, 2], ['client_closed', 1, 0, 0], ['outrun', 1, 0, 0], ['rate_limit_exceeded', 1, 1, 1], ['upstream_timeout', 1, 1, 0]]],
-    ['attempt.target', [['up/plain-1', 9, 3, 2], ['other/same', 5, 1, 0], ['up#2/plain-1', 1, 1, 1]]],
+    [
+      'attempt.code',
+      [
+        ['answered', 8, 0, 0],
+        ['upstream_error', 3, 3, 2],
+        ['client_closed', 1, 0, 0],
+        ['outrun', 1, 0, 0],
+        ['rate_limit_exceeded', 1, 1, 1],
+        ['upstream_timeout', 1, 1, 0],
+      ],
+    ],
+    [
+      'attempt.target',
+      [
+        ['up/plain-1', 9, 3, 2],
+        ['other/same', 5, 1, 0],
+        ['up#2/plain-1', 1, 1, 1],
+      ],
+    ],
   ])('are summed up by %s', async (by, expected) => {
     expect(await counted(by)).toEqual(expected);
   });
@@ -84,10 +124,16 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     const alone = await createStore(settingsOf(own));
     await alone.open();
     await alone.insert([...rows(), countedHere]);
-    const numbers = async (query: LogQuery) => (await alone.list(query, { limit: 100 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+    const numbers = async (query: LogQuery) =>
+      (await alone.list(query, { limit: 100 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
     const [all] = await alone.stats(everything, { by: null, limit: 1 });
     const [rescued] = await alone.stats(where('rescued', 'in', 'true'), { by: null, limit: 1 });
-    expect([all?.rescued, rescued?.requests, await numbers(where('rescued', 'in', 'true')), (await numbers(where('rescued', 'in', 'false'))).length]).toEqual([3, 3, [5, 4, 12], 10]);
+    expect([
+      all?.rescued,
+      rescued?.requests,
+      await numbers(where('rescued', 'in', 'true')),
+      (await numbers(where('rescued', 'in', 'false'))).length,
+    ]).toEqual([3, 3, [5, 4, 12], 10]);
     await alone.close();
   });
 
@@ -97,16 +143,55 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
   });
 
   test('are counted over time', async () => {
-    const { points } = await store.series({ ...everything, from: begin, to: begin + 12 * minute }, { bucketMs: 6 * minute, by: 'attempt.provider' });
-    expect(points.reduce<Record<string, number[]>>((sums, { value, errors, requests }) => ({ ...sums, [value ?? '']: [(sums[value ?? '']?.[0] ?? 0) + requests, (sums[value ?? '']?.[1] ?? 0) + errors] }), {})).toEqual({ up: [10, 4], other: [5, 1] });
+    const { points } = await store.series(
+      { ...everything, from: begin, to: begin + 12 * minute },
+      { bucketMs: 6 * minute, by: 'attempt.provider' },
+    );
+    expect(
+      points.reduce<Record<string, number[]>>(
+        (sums, { value, errors, requests }) => ({
+          ...sums,
+          [value ?? '']: [(sums[value ?? '']?.[0] ?? 0) + requests, (sums[value ?? '']?.[1] ?? 0) + errors],
+        }),
+        {},
+      ),
+    ).toEqual({ up: [10, 4], other: [5, 1] });
     expect(new Set(points.map(({ at }) => at)).size).toBeGreaterThan(1);
   });
 
   test.each<[string, LogQuery, unknown]>([
-    ['a time', { ...everything, from: begin, to: begin + 5 * minute }, [['up', 5, 1, 1], ['other', 1, 0, 0]]],
-    ['metadata', where('meta.team', 'in', 'a'), [['up', 2, 2, 2], ['other', 1, 0, 0]]],
-    ['those that were tried', where('tried', 'in', 'other'), [['other', 5, 1, 0], ['up', 5, 4, 3]]],
-    ['an error', where('error', 'in', 'upstream_*'), [['other', 1, 1, 0], ['up', 1, 1, 0]]],
+    [
+      'a time',
+      { ...everything, from: begin, to: begin + 5 * minute },
+      [
+        ['up', 5, 1, 1],
+        ['other', 1, 0, 0],
+      ],
+    ],
+    [
+      'metadata',
+      where('meta.team', 'in', 'a'),
+      [
+        ['up', 2, 2, 2],
+        ['other', 1, 0, 0],
+      ],
+    ],
+    [
+      'those that were tried',
+      where('tried', 'in', 'other'),
+      [
+        ['other', 5, 1, 0],
+        ['up', 5, 4, 3],
+      ],
+    ],
+    [
+      'an error',
+      where('error', 'in', 'upstream_*'),
+      [
+        ['other', 1, 1, 0],
+        ['up', 1, 1, 0],
+      ],
+    ],
   ])('are those of requests that the filter selects: %s', async (_, query, expected) => {
     expect(await counted('attempt.provider', query)).toEqual(expected);
   });
@@ -122,7 +207,11 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     ['not what came of any', where('attempt.code', 'not in', 'answered', 'upstream_error'), [11, 8, 7]],
     ['a target', where('attempt.target', 'in', 'up#2/plain-1'), [5]],
     ['what came of an attempt at a provider', both(where('tried', 'in', 'other'), where('attempt.code', 'in', 'upstream_error')), []],
-    ['what came of an attempt at another', both(where('tried', 'in', 'up'), where('attempt.code', 'in', 'upstream_error', 'rate_limit_exceeded')), [6, 5, 4]],
+    [
+      'what came of an attempt at another',
+      both(where('tried', 'in', 'up'), where('attempt.code', 'in', 'upstream_error', 'rate_limit_exceeded')),
+      [6, 5, 4],
+    ],
     ['what came of an attempt, and nobody tried', both(where('tried', 'in', '', 'up'), where('attempt.code', 'in', '')), [11, 7]],
     ['rescued', where('rescued', 'in', 'true'), [5, 4]],
     ['not rescued', where('rescued', 'in', 'false'), [11, 10, 9, 8, 7, 6, 3, 2, 1, 0]],
@@ -142,15 +231,24 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
   test('find requests by an error code with capitals', async () => {
     const own = await createStore(settingsOf(folder().path, 30));
     await own.open();
-    await own.insert([rowFor({ at: now, outcome: 'refused', status: 400, error: { code: 'DataInspectionFailed', message: 'no', plugin: null } })]);
-    const counts = ['DataInspectionFailed', 'datainspection*', 'DATA*', 'inspection'].map(async (code) => (await own.list(where('error', 'in', code), { limit: 10 })).data.length);
+    await own.insert([
+      rowFor({ at: now, outcome: 'refused', status: 400, error: { code: 'DataInspectionFailed', message: 'no', plugin: null } }),
+    ]);
+    const counts = ['DataInspectionFailed', 'datainspection*', 'DATA*', 'inspection'].map(
+      async (code) => (await own.list(where('error', 'in', code), { limit: 10 })).data.length,
+    );
     expect(await Promise.all(counts)).toEqual([1, 1, 1, 0]);
     await own.close();
   });
 
   test('are grouped by error, with the times and the number of requests that were answered after all', async () => {
     const faults = await store.faults(everything);
-    expect(faults.map(({ provider, code, count, rescued }) => [provider, code, count, rescued])).toEqual([[null, 'invalid_value', 1, 0], ['other', 'upstream_timeout', 1, 0], ['up', 'upstream_error', 3, 2], ['up', 'rate_limit_exceeded', 1, 1]]);
+    expect(faults.map(({ provider, code, count, rescued }) => [provider, code, count, rescued])).toEqual([
+      [null, 'invalid_value', 1, 0],
+      ['other', 'upstream_timeout', 1, 0],
+      ['up', 'upstream_error', 3, 2],
+      ['up', 'rate_limit_exceeded', 1, 1],
+    ]);
     expect(faults[2]).toMatchObject({ firstAt: begin + 4 * minute, lastAt: begin + 6 * minute });
     expect(await store.faults(where('meta.team', 'in', 'a'))).toHaveLength(2);
   });
@@ -159,7 +257,10 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     const own = await createStore(settingsOf(folder().path, 30));
     await own.open();
     const broke = { outcome: 'failed' as const, status: 502, error: { code: 'upstream_error', message: 'no', plugin: null } };
-    await own.insert([rowFor({ ...broke, at: now, number: 1, attempts: [attempt('upstream_error')] }), rowFor({ ...broke, at: now, number: 2, attempts: [] })]);
+    await own.insert([
+      rowFor({ ...broke, at: now, number: 1, attempts: [attempt('upstream_error')] }),
+      rowFor({ ...broke, at: now, number: 2, attempts: [] }),
+    ]);
     expect((await own.faults(everything)).map(({ provider }) => provider)).toEqual([null, 'up']);
     await own.close();
   });
@@ -176,7 +277,10 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     const keeping = await createStore(settingsOf(folder().path, 30));
     await keeping.open();
     await keeping.insert([90, 60, 1].map((age, number) => rowFor({ at: now - age * day, number, attempts: [down, other] })));
-    expect(await counted('attempt.provider', everything, keeping)).toEqual([['other', 1, 0, 0], ['up', 1, 1, 1]]);
+    expect(await counted('attempt.provider', everything, keeping)).toEqual([
+      ['other', 1, 0, 0],
+      ['up', 1, 1, 1],
+    ]);
     while (await keeping.retain(floorOf(30, now)));
     await keeping.close();
   });
@@ -186,7 +290,8 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     const before = await createStore(old);
     await before.open();
     await before.insert(rows());
-    const forget = "update gateway_requests set attempts = null, target = null, rescued = false, error_code = null; delete from gateway_attempts; delete from gateway_rollup where dimension like 'attempt%' or dimension like 'complete%';";
+    const forget =
+      "update gateway_requests set attempts = null, target = null, rescued = false, error_code = null; delete from gateway_attempts; delete from gateway_rollup where dimension like 'attempt%' or dimension like 'complete%';";
     while (await before.roll());
     await (kind === 'sqlite' ? new DatabaseSync(`${old.dataDir}/logs.db`).exec(forget) : within(old.url as string, forget));
     await before.close();
@@ -196,7 +301,11 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     while (await store.roll());
     expect(await counted('attempt.provider', everything, store)).toEqual(byProvider);
     expect((await store.list(where('rescued', 'in', 'true'), { limit: 10 })).data).toHaveLength(2);
-    expect(await counted('error', where('status', 'in', 'error'), store)).toEqual([['client_closed', 1, 1, 0], ['invalid_value', 1, 1, 0], ['upstream_timeout', 1, 1, 0]]);
+    expect(await counted('error', where('status', 'in', 'error'), store)).toEqual([
+      ['client_closed', 1, 1, 0],
+      ['invalid_value', 1, 1, 0],
+      ['upstream_timeout', 1, 1, 0],
+    ]);
     await store.close();
   });
 });
@@ -216,7 +325,10 @@ test('a chart of requests that a provider was asked for reads no attempts of oth
   for (let batch = 1; batch <= 12; batch++) await store.insert(rescued(begin - batch * day));
   await store.insert(rescued(begin));
   const before = process.threadCpuUsage();
-  const { total } = await store.series({ ...where('tried', 'in', 'up'), from: begin - 360 * minute, to: begin + minute }, { bucketMs: minute });
+  const { total } = await store.series(
+    { ...where('tried', 'in', 'up'), from: begin - 360 * minute, to: begin + minute },
+    { bucketMs: minute },
+  );
   const { user } = process.threadCpuUsage(before);
   expect(total.requests).toBe(500);
   // reading the six thousand others for each of the columns takes seconds

@@ -37,9 +37,16 @@ async function other(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Whether a client waits for a lock of another client. The client that holds the lock asks: a waiting client gives up after two seconds, in which a busy machine can hardly start a psql. */
+/**
+ * Whether a client waits for a lock of another client. The client that holds the lock asks: a
+ * waiting client gives up after two seconds, in which a busy machine can hardly start a psql.
+ */
 const waiting = (client: pg.Client) => async (): Promise<boolean> =>
-  (await client.query('select from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database()')).rowCount !== 0;
+  (
+    await client.query(
+      'select from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database()',
+    )
+  ).rowCount !== 0;
 
 test('a reader sees a record with all of its parts', async () => {
   const url = server.database();
@@ -76,11 +83,20 @@ test('the first record of a week is stored while another client reads all tables
   await store.insert([rowFor({ number: 1 })]);
   const client = await other(url);
   for (const table of ['requests', 'bodies', 'tags', 'attempts']) await client.query(`lock table gateway_${table} in access share mode`);
-  const [one, many] = [rowFor({ at: begin + week, number: 2 }), { at: begin + week, number: 3, metadata: { team: 'a' }, request: request('hi'), response: response('Hello.') }];
+  const [one, many] = [
+    rowFor({ at: begin + week, number: 2 }),
+    { at: begin + week, number: 3, metadata: { team: 'a' }, request: request('hi'), response: response('Hello.') },
+  ];
   await store.insert([one, rowFor({ ...many, outcome: 'failed', attempts: [attempt('upstream_error')] })]);
-  expect((await store.list(everything, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(begin + week, 3), idAt(begin + week, 2), idAt(begin, 1)]);
+  expect((await store.list(everything, { limit: 10 })).data.map(({ id }) => id)).toEqual([
+    idAt(begin + week, 3),
+    idAt(begin + week, 2),
+    idAt(begin, 1),
+  ]);
   const indexes = '(select count(*) from pg_index where indrelid = ';
-  const { rows } = await client.query(`select ${indexes} inhrelid) - ${indexes} inhparent) as more from pg_inherits join pg_class p on p.oid = inhparent where p.relkind = 'p'`);
+  const { rows } = await client.query(
+    `select ${indexes} inhrelid) - ${indexes} inhparent) as more from pg_inherits join pg_class p on p.oid = inhparent where p.relkind = 'p'`,
+  );
   expect(rows).toEqual(Array.from({ length: 8 }, () => ({ more: '0' })));
 });
 
@@ -88,7 +104,9 @@ test('pages of a search have no record twice, although records arrive while a pa
   const url = server.database();
   const store = await opened(url);
   // the match is the last of the 5,000 records that one page searches
-  await store.insert(Array.from({ length: 5100 }, (_, number) => rowFor({ at: begin, number, request: request(number === 100 ? 'needle' : 'hay') })));
+  await store.insert(
+    Array.from({ length: 5100 }, (_, number) => rowFor({ at: begin, number, request: request(number === 100 ? 'needle' : 'hay') })),
+  );
   const proxy = await proxyTo(url);
   onTestFinished(() => proxy.close());
   const reader = await opened(url.replace(String(server.port), new URL(proxy.url).port));
@@ -96,7 +114,10 @@ test('pages of a search have no record twice, although records arrive while a pa
   proxy.translate = (piece) => {
     if (isLater || !piece.includes(idAt(begin, 100))) return piece;
     isLater = true;
-    server.psql(url, `insert into gateway_requests select (jsonb_populate_record(r, jsonb_build_object('id', '${idAt(begin, 9000).slice(0, -1)}' || n))).* from gateway_requests r, generate_series(1, 5) n where r.id = '${idAt(begin, 100)}'`);
+    server.psql(
+      url,
+      `insert into gateway_requests select (jsonb_populate_record(r, jsonb_build_object('id', '${idAt(begin, 9000).slice(0, -1)}' || n))).* from gateway_requests r, generate_series(1, 5) n where r.id = '${idAt(begin, 100)}'`,
+    );
     return piece;
   };
   const query = { ...everything, text: 'needle' };
@@ -109,7 +130,10 @@ test('pages of a search have no record twice, although records arrive while a pa
 test('gateway logs prune counts the records that it deleted, not those that came meanwhile', async () => {
   const url = server.database();
   const store = await opened(url);
-  await store.insert([...Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now() - 60 * 86_400_000, number })), rowFor({ at: Date.now(), number: 10 })]);
+  await store.insert([
+    ...Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now() - 60 * 86_400_000, number })),
+    rowFor({ at: Date.now(), number: 10 }),
+  ]);
   const client = await other(url);
   await client.query('lock table gateway_rollup in share mode');
   let said = '';
@@ -130,22 +154,30 @@ function errorOf(message: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
-/** Starts a proxy that refuses time limits, as PgBouncer does, and returns its address. @param heard gets the bytes of each connection after its first message */
+/**
+ * Starts a proxy that refuses time limits, as PgBouncer does, and returns its address.
+ * @param heard gets the bytes of each connection after its first message
+ */
 async function poolerOf(url: string, heard: Buffer[][] = []): Promise<string> {
   const { hostname, port } = new URL(url);
-  const pooler = createServer((client) => void client.on('error', () => {}).once('data', (startup) => {
-    const [refused] = /[a-z_]+_timeout/.exec(startup.toString('latin1')) ?? [];
-    if (refused !== undefined) {
-      client.end(errorOf(`unsupported startup parameter: ${refused}`));
-      return;
-    }
-    const upstream = connect(Number(port), hostname).on('error', () => client.destroy());
-    upstream.write(startup);
-    const sent: Buffer[] = [];
-    heard.push(sent);
-    client.on('data', (bytes: Buffer) => void sent.push(bytes));
-    client.pipe(upstream).pipe(client);
-  }));
+  const pooler = createServer(
+    (client) =>
+      void client
+        .on('error', () => {})
+        .once('data', (startup) => {
+          const [refused] = /[a-z_]+_timeout/.exec(startup.toString('latin1')) ?? [];
+          if (refused !== undefined) {
+            client.end(errorOf(`unsupported startup parameter: ${refused}`));
+            return;
+          }
+          const upstream = connect(Number(port), hostname).on('error', () => client.destroy());
+          upstream.write(startup);
+          const sent: Buffer[] = [];
+          heard.push(sent);
+          client.on('data', (bytes: Buffer) => void sent.push(bytes));
+          client.pipe(upstream).pipe(client);
+        }),
+  );
   await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void pooler.close());
   return Object.assign(new URL(url), { host: `127.0.0.1:${(pooler.address() as AddressInfo).port}` }).href;
@@ -161,7 +193,9 @@ test('a pooler that refuses time limits gets connections without them', async ()
 /** The names of the statements that a client prepares. wire: `P`, the length, the name and a zero. */
 function namesIn(sent: Buffer): string[] {
   const names: string[] = [];
-  for (let at = 0; at < sent.length; at += 1 + sent.readUInt32BE(at + 1)) if (sent[at] === 0x50) names.push(sent.toString('latin1', at + 5, sent.indexOf(0, at + 5)));
+  for (let at = 0; at < sent.length; at += 1 + sent.readUInt32BE(at + 1)) {
+    if (sent[at] === 0x50) names.push(sent.toString('latin1', at + 5, sent.indexOf(0, at + 5)));
+  }
   return names;
 }
 
@@ -188,25 +222,45 @@ describe('gateway doctor, for a database that answers and accepts no records', (
     await opened(url);
     expect((await found(url))[0]).toBe('good');
     server.psql(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
-    expect(await found(url)).toEqual(['fault', 'takes no records, because it is read-only', expect.stringContaining('lead to the primary')]);
+    expect(await found(url)).toEqual([
+      'fault',
+      'takes no records, because it is read-only',
+      expect.stringContaining('lead to the primary'),
+    ]);
   });
 
   test('says which right its user lacks', async () => {
     const url = server.database();
     server.psql(url, 'create role modest login; revoke create on schema public from public');
     const modest = as('modest', url);
-    expect(await found(modest)).toEqual(['fault', 'takes no records of a new week, because modest may not create tables in the schema public', 'grant create on schema public to modest']);
+    expect(await found(modest)).toEqual([
+      'fault',
+      'takes no records of a new week, because modest may not create tables in the schema public',
+      'grant create on schema public to modest',
+    ]);
     server.psql(url, 'grant create on schema public to modest');
     expect((await found(modest))[0]).toBe('note');
     await opened(url);
     server.psql(url, 'grant all on all tables in schema public to modest');
-    expect(await found(modest)).toEqual(['fault', expect.stringMatching(/^takes no records of a new week, because modest does not own gateway_attempts, .*gateway_tags$/), 'alter table … owner to modest']);
+    expect(await found(modest)).toEqual([
+      'fault',
+      expect.stringMatching(/^takes no records of a new week, because modest does not own gateway_attempts, .*gateway_tags$/),
+      'alter table … owner to modest',
+    ]);
     server.psql(url, 'alter role modest set search_path = nowhere');
-    expect(await found(modest)).toEqual(['fault', 'has no schema for tables: none of the search_path of modest is there', 'create one of them']);
+    expect(await found(modest)).toEqual([
+      'fault',
+      'has no schema for tables: none of the search_path of modest is there',
+      'create one of them',
+    ]);
   });
 
   test('says that the database cannot store all characters', async () => {
     server.psql(server.url, "create database latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
-    expect(await found(Object.assign(new URL(server.url), { pathname: '/latin' }).href)).toEqual(['fault', 'is in LATIN1, so records with other characters become dead letters', expect.stringContaining('encoding UTF8')]);
+    expect(await found(Object.assign(new URL(server.url), { pathname: '/latin' }).href)).toEqual([
+      'fault',
+      'is in LATIN1, so records with other characters become dead letters',
+      expect.stringContaining('encoding UTF8'),
+    ]);
   });
 });

@@ -7,7 +7,14 @@ import { begin, everything, folder, idAt, request, response, rowFor } from '../s
 
 let place: ReturnType<typeof folder>;
 let store: Store;
-const row = (number: number, text = 'x'.repeat(2000)) => rowFor({ at: begin + number, number, request: request(`question ${number} ${text}`), response: response(`answer ${number}`), reasoningContent: number % 2 === 0 ? 'rewritten' : null });
+const row = (number: number, text = 'x'.repeat(2000)) =>
+  rowFor({
+    at: begin + number,
+    number,
+    request: request(`question ${number} ${text}`),
+    response: response(`answer ${number}`),
+    reasoningContent: number % 2 === 0 ? 'rewritten' : null,
+  });
 
 /** The numbers that this statement returns, over a separate connection. */
 function numbersOf(sql: string): unknown[] {
@@ -43,13 +50,22 @@ describe('bodies in SQLite', () => {
     expect(blocks).toBe(4);
     expect(bytes).toBeLessThan(100 * 100);
     for (const number of [0, 1, 50, 99]) {
-      expect(await store.get(idAt(begin + number, number))).toMatchObject({ request: { messages: [{ content: `question ${number} ${'x'.repeat(2000)}` }] }, response: { choices: [{ text: `answer ${number}` }] }, reasoningContent: number % 2 === 0 ? 'rewritten' : null });
+      expect(await store.get(idAt(begin + number, number))).toMatchObject({
+        request: { messages: [{ content: `question ${number} ${'x'.repeat(2000)}` }] },
+        response: { choices: [{ text: `answer ${number}` }] },
+        reasoningContent: number % 2 === 0 ? 'rewritten' : null,
+      });
     }
-    expect((await store.list({ ...everything, text: 'answer 77' }, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(begin + 77, 77)]);
+    expect((await store.list({ ...everything, text: 'answer 77' }, { limit: 10 })).data.map(({ id }) => id)).toEqual([
+      idAt(begin + 77, 77),
+    ]);
   });
 
   test('are in blocks of one size, also where most of a body is the request to the provider', async () => {
-    const rows = Array.from({ length: 100 }, (_, number) => row(number, 'short')).map((one) => ({ ...one, body: one.body && { ...one.body, upstream: 'x'.repeat(2000) } }));
+    const rows = Array.from({ length: 100 }, (_, number) => row(number, 'short')).map((one) => ({
+      ...one,
+      body: one.body && { ...one.body, upstream: 'x'.repeat(2000) },
+    }));
     await store.insert(rows);
     expect(numbersOf('select count(*) from gateway_body_blocks')).toEqual([4]);
   });

@@ -39,7 +39,9 @@ function damage(): void {
   database.exec('delete from gateway_rollup; pragma wal_checkpoint(truncate)');
   database.close();
   const opened = openSync(file, 'r+');
-  for (let page = firstDamagedPage; page < statSync(file).size / pageBytes; page++) writeSync(opened, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, page * pageBytes);
+  for (let page = firstDamagedPage; page < statSync(file).size / pageBytes; page++) {
+    writeSync(opened, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, page * pageBytes);
+  }
   closeSync(opened);
 }
 
@@ -48,7 +50,11 @@ const asideFiles = (): string[] => readdirSync(place.path).filter((name) => /^lo
 describe('a database whose pages are damaged while it is open', () => {
   test('is moved aside, and the journal is drained into a new database', async () => {
     const store = await open();
-    await store.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
+    await store.insert(
+      Array.from({ length: 1000 }, (_, number) =>
+        rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) }),
+      ),
+    );
     damage();
     const root = join(place.path, 'journal');
     const instance = createInstance(root);
@@ -61,7 +67,11 @@ describe('a database whose pages are damaged while it is open', () => {
 
   test('is moved aside once, and all gateways that used it use the new database', async () => {
     const [first, second] = [await open(), await open()];
-    await first.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
+    await first.insert(
+      Array.from({ length: 1000 }, (_, number) =>
+        rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) }),
+      ),
+    );
     damage();
     await first.insert([rowFor({ number: 5000 })]);
     await second.insert([rowFor({ number: 5001 })]);
@@ -71,7 +81,10 @@ describe('a database whose pages are damaged while it is open', () => {
 });
 
 describe('a database that is deleted while it is open', () => {
-  test.each([['alone', ['']], ['with the files beside it', ['', '-wal', '-shm']]])('is created again, %s, and all gateways that used it use the new one', async (_, parts) => {
+  test.each([
+    ['alone', ['']],
+    ['with the files beside it', ['', '-wal', '-shm']],
+  ])('is created again, %s, and all gateways that used it use the new one', async (_, parts) => {
     const [first, second] = [await open(), await open()];
     await first.insert([rowFor({ number: 1 })]);
     for (const part of parts) rmSync(sqliteFile(place.path) + part);
@@ -80,7 +93,12 @@ describe('a database that is deleted while it is open', () => {
     await first.insert([rowFor({ number: 4 })]);
     for (const store of stores.splice(0)) await store.close();
     const next = await open();
-    expect(await Promise.all([1, 2, 3, 4].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([false, true, true, true]);
+    expect(await Promise.all([1, 2, 3, 4].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
   });
 
   test('is created again as soon as a file can be made there', async () => {
@@ -111,15 +129,23 @@ describe('a database that is deleted while it is open', () => {
     expect(await Promise.all([1, 2, 3].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([true, false, true]);
   });
 
-  test.each([['and before the next record', false], ['while a record is stored', true]])('keeps a key that is made after the deletion, %s', async (_, isBeside) => {
+  test.each([
+    ['and before the next record', false],
+    ['while a record is stored', true],
+  ])('keeps a key that is made after the deletion, %s', async (_, isBeside) => {
     const store = await open();
     await store.insert([rowFor({ number: 1 })]);
     for (const part of ['', '-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
-    const made = store.keyStore.write({ name: 'one', from: 0, data: '{}', event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' } });
+    const made = store.keyStore.write({
+      name: 'one',
+      from: 0,
+      data: '{}',
+      event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' },
+    });
     await Promise.all([made, ...(isBeside ? [store.insert([rowFor({ number: 2 })])] : [])]);
     const next = await open();
     expect((await next.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one']);
-    expect(await next.get(idAt(begin, 2)) !== null).toBe(isBeside);
+    expect((await next.get(idAt(begin, 2))) !== null).toBe(isBeside);
   });
 
   test('loses the texts of a record also in the database that an operator has put in its place', async () => {

@@ -31,12 +31,23 @@ function damage(): void {
   closeSync(fd);
 }
 
-const made = (name: string): KeyChange => ({ name, from: 0, data: `{"name":"${name}"}`, event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' } });
+const made = (name: string): KeyChange => ({
+  name,
+  from: 0,
+  data: `{"name":"${name}"}`,
+  event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' },
+});
 
 test('a damaged file is moved aside, and the new file gets the keys of callers', async () => {
   const first = await opened();
   for (const name of ['one', 'two']) await first.keyStore.write(made(name));
-  for (let at = 0; at < 20; at++) await first.insert(Array.from({ length: 250 }, (_, number) => rowFor({ number: at * 250 + number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number} ${Math.random()}`) })));
+  for (let at = 0; at < 20; at++) {
+    await first.insert(
+      Array.from({ length: 250 }, (_, number) =>
+        rowFor({ number: at * 250 + number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number} ${Math.random()}`) }),
+      ),
+    );
+  }
   await first.close();
   damage();
   const second = await opened();

@@ -33,20 +33,40 @@ const records = Array.from({ length: 300 }, (_, at) => ({
   durationMs: at === 123 ? 60_000 : at * 3,
   timeToFirstTokenMs: at % 5 === 0 ? at : null,
   cost: at % 10 >= 8 ? null : `0.${String(at + 1).padStart(6, '0')}`,
-  usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: at % 9 === 0 ? null : at % 4 === 0 ? 15 : 15 + at * at * 10 },
+  usage: {
+    promptTokens: 10,
+    completionTokens: 5,
+    reasoningTokens: 2,
+    cachedTokens: 0,
+    cacheWriteTokens: null,
+    totalTokens: at % 9 === 0 ? null : at % 4 === 0 ? 15 : 15 + at * at * 10,
+  },
   metadata: { 'tenant-id': `tenant-${at % 6}`, ...(at % 2 === 0 && { 'odd "name".x': 'ä%_' }) } as Record<string, string>,
-  ...(at % 2 === 0 && { request: request(`Tell me 100% of "number" ${at}, Ärger_x`), response: response(`It is ${at}`, at % 4 === 0 ? 'I thought about it' : '') }),
+  ...(at % 2 === 0 && {
+    request: request(`Tell me 100% of "number" ${at}, Ärger_x`),
+    response: response(`It is ${at}`, at % 4 === 0 ? 'I thought about it' : ''),
+  }),
 }));
 
-const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
+const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({
+  ...everything,
+  conditions: [{ field, operator, values }],
+});
 const both = (...queries: LogQuery[]): LogQuery => ({ ...everything, conditions: queries.flatMap(({ conditions }) => conditions) });
-const expected = (keep: (record: (typeof records)[number], at: number) => boolean): number[] => records.flatMap((record, at) => (keep(record, at) ? [at] : [])).toReversed();
+const expected = (keep: (record: (typeof records)[number], at: number) => boolean): number[] =>
+  records.flatMap((record, at) => (keep(record, at) ? [at] : [])).toReversed();
 const numbers = (data: readonly { id: string }[]): number[] => data.map(({ id }) => Number.parseInt(id.slice(24), 16));
 
 describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   const place = folder();
   const open = async (retentionDays = 0): Promise<Store> => {
-    const store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: retentionDays === 0 ? place.path : folder().path, retentionDays, isDurable: false });
+    const store = await createStore({
+      store: kind,
+      url: kind === 'postgres' ? server.database() : null,
+      dataDir: retentionDays === 0 ? place.path : folder().path,
+      retentionDays,
+      isDurable: false,
+    });
     await store.open();
     return store;
   };
@@ -63,12 +83,24 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
 
   test('deletes the bodies of one record, and keeps the record', async () => {
     const own = await open(1000);
-    const [first, second, plain] = [120, 122, 121].map((at) => ({ ...records[at], at: Date.now() - at })) as [typeof records[0], typeof records[0], typeof records[0]];
+    const [first, second, plain] = [120, 122, 121].map((at) => ({ ...records[at], at: Date.now() - at })) as [
+      (typeof records)[0],
+      (typeof records)[0],
+      (typeof records)[0],
+    ];
     await own.insert([first, second, plain].map((one) => rowFor({ ...one, promptStart: 'Tell me' })));
     const { id } = finished(first);
-    expect([await own.forget(id), await own.forget(id), await own.forget(finished(plain).id), await own.forget('no id')]).toEqual([true, false, false, false]);
+    expect([await own.forget(id), await own.forget(id), await own.forget(finished(plain).id), await own.forget('no id')]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
     expect(await own.get(id)).toMatchObject({ id, status: 200, promptStart: null, request: null, response: null, reasoningContent: null });
-    expect(await own.get(finished(second).id)).toMatchObject({ promptStart: 'Tell me', request: { messages: [{ content: 'Tell me 100% of "number" 122, Ärger_x' }] } });
+    expect(await own.get(finished(second).id)).toMatchObject({
+      promptStart: 'Tell me',
+      request: { messages: [{ content: 'Tell me 100% of "number" 122, Ärger_x' }] },
+    });
     expect((await own.list({ ...everything, text: '"number" 120' }, { limit: 10 })).data).toEqual([]);
     await own.close();
   });
@@ -80,7 +112,13 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(detail).toEqual({
       id,
       ...logged,
-      request: { model: 'plain', messages: [{ role: 'user', content: 'Tell me 100% of "number" 120, Ärger_x' }], reasoning_effort: 'low', max_completion_tokens: 64, top_k: 4 },
+      request: {
+        model: 'plain',
+        messages: [{ role: 'user', content: 'Tell me 100% of "number" 120, Ärger_x' }],
+        reasoning_effort: 'low',
+        max_completion_tokens: 64,
+        top_k: 4,
+      },
       response: { choices: [{ text: 'It is 120', reasoning: 'I thought about it', finishReason: 'completed' }] },
       reasoningContent: 'I thought about it',
       upstream: null,
@@ -130,11 +168,28 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     ['no such metadata', where('meta.odd "name".x', 'in', ''), (_, at) => at % 2 === 1],
     ['not a metadata value', where('meta.tenant-id', 'not in', 'tenant-4'), (_, at) => at % 6 !== 4],
     ['an odd name', where('meta.odd "name".x', 'in', 'ä%_'), (_, at) => at % 2 === 0],
-    ['several at once', both(where('meta.tenant-id', 'in', 'tenant-4'), where('meta.odd "name".x', 'in', 'ä%_'), where('model', 'in', 'thinker'), where('latency', '>', '100')), (_, at) => at % 6 === 4 && at % 3 === 1 && at * 3 > 100],
+    [
+      'several at once',
+      both(
+        where('meta.tenant-id', 'in', 'tenant-4'),
+        where('meta.odd "name".x', 'in', 'ä%_'),
+        where('model', 'in', 'thinker'),
+        where('latency', '>', '100'),
+      ),
+      (_, at) => at % 6 === 4 && at % 3 === 1 && at * 3 > 100,
+    ],
     ['from and to', { ...everything, from: begin + 10 * minute, to: begin + 20 * minute }, (_, at) => at >= 10 && at < 20],
-    ['metadata within a time', { ...where('meta.tenant-id', 'in', 'tenant-4'), from: begin + 100 * minute, to: begin + 200 * minute }, (_, at) => at % 6 === 4 && at >= 100 && at < 200],
+    [
+      'metadata within a time',
+      { ...where('meta.tenant-id', 'in', 'tenant-4'), from: begin + 100 * minute, to: begin + 200 * minute },
+      (_, at) => at % 6 === 4 && at >= 100 && at < 200,
+    ],
     ['text', { ...everything, text: 'is 120' }, (_, at) => at === 120],
-    ['text with signs that mean something', { ...everything, text: '100% of "NUMBER" 12' }, (_, at) => at % 2 === 0 && (at === 12 || (at >= 120 && at < 130))],
+    [
+      'text with signs that mean something',
+      { ...everything, text: '100% of "NUMBER" 12' },
+      (_, at) => at % 2 === 0 && (at === 12 || (at >= 120 && at < 130)),
+    ],
     ['text that looks like a pattern', { ...everything, text: 'It_is' }, () => false],
     ['text in metadata of one tenant', { ...where('meta.tenant-id', 'in', 'tenant-0'), text: 'thought about' }, (_, at) => at % 12 === 0],
   ])('finds %s', async (_, query, keep) => {
@@ -146,22 +201,38 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     cost: (at) => Number(records[at]?.cost ?? -1),
     tokens: (at) => records[at]?.usage.totalTokens ?? -1,
   };
-  test.each(sorts.flatMap((sort) => orders.map((order) => [sort, order] as const)))('lists by %s, %s, in pages without a gap between them', async (sort, order) => {
-    for (const [query, keep] of [[everything, () => true], [where('meta.tenant-id', 'in', 'tenant-4'), (at: number) => at % 6 === 4]] as const) {
-      const seen: number[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: Awaited<ReturnType<Store['list']>> = await store.list(query, { limit: 7, cursor, sort, ...(order === 'asc' && { order }) });
-        seen.push(...numbers(page.data));
-        cursor = page.next;
-      } while (cursor !== null);
-      const amount = (at: number): number => (amounts[sort] as (at: number) => number)(at);
-      const way = order === 'desc' ? 1 : -1;
-      // records without such a number are last in both directions
-      const rank = (at: number): number => (amount(at) < 0 ? -Infinity : way * amount(at));
-      expect(seen).toEqual(records.map((_, at) => at).filter(keep).sort((a, b) => (rank(a) === rank(b) ? b - a : rank(b) - rank(a))));
-    }
-  });
+  test.each(sorts.flatMap((sort) => orders.map((order) => [sort, order] as const)))(
+    'lists by %s, %s, in pages without a gap between them',
+    async (sort, order) => {
+      for (const [query, keep] of [
+        [everything, () => true],
+        [where('meta.tenant-id', 'in', 'tenant-4'), (at: number) => at % 6 === 4],
+      ] as const) {
+        const seen: number[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: Awaited<ReturnType<Store['list']>> = await store.list(query, {
+            limit: 7,
+            cursor,
+            sort,
+            ...(order === 'asc' && { order }),
+          });
+          seen.push(...numbers(page.data));
+          cursor = page.next;
+        } while (cursor !== null);
+        const amount = (at: number): number => (amounts[sort] as (at: number) => number)(at);
+        const way = order === 'desc' ? 1 : -1;
+        // records without such a number are last in both directions
+        const rank = (at: number): number => (amount(at) < 0 ? -Infinity : way * amount(at));
+        expect(seen).toEqual(
+          records
+            .map((_, at) => at)
+            .filter(keep)
+            .sort((a, b) => (rank(a) === rank(b) ? b - a : rank(b) - rank(a))),
+        );
+      }
+    },
+  );
 
   test('refuses to sort a search, and a cursor of another list', async () => {
     await expect(store.list({ ...everything, text: 'x' }, { limit: 1, sort: 'cost' })).rejects.toThrow(/leave "sort" or "q" out/);
@@ -169,7 +240,8 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
 
   test.each(['9223372036854775808', '9999999999999999999'])('refuses a cursor with %s, which does not fit into 64 bits', async (value) => {
-    const listed = (number: string): Promise<unknown> => store.list(everything, { limit: 1, sort: 'cost', cursor: `${number}~${idAt(begin)}` });
+    const listed = (number: string): Promise<unknown> =>
+      store.list(everything, { limit: 1, sort: 'cost', cursor: `${number}~${idAt(begin)}` });
     await expect(listed(value)).rejects.toThrow(BadQuery);
     await expect(listed('9223372036854775807')).resolves.toMatchObject({ data: [expect.anything()] });
   });
@@ -179,14 +251,25 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await expect(store.stats(everything, { by: field, limit: 1000 })).rejects.toThrow(/no field/);
   });
 
-  test.each([['latency', 'soon'], ['cost', '1e-3'], ['status', 'bad'], ['stream', '1']])('refuses %s of "%s"', async (field, value) => {
+  test.each([
+    ['latency', 'soon'],
+    ['cost', '1e-3'],
+    ['status', 'bad'],
+    ['stream', '1'],
+  ])('refuses %s of "%s"', async (field, value) => {
     const operator = field === 'latency' || field === 'cost' ? '>' : 'in';
     await expect(store.list(where(field, operator, value), { limit: 1 })).rejects.toThrow(/is no|true or false/);
   });
 
   test('sums by a dimension, with exact percentiles', async () => {
     const rows = await store.stats(everything, { by: 'model', limit: 1000 });
-    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['plain', 100], ['thinker', 100], [null, 100]]));
+    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(
+      expect.arrayContaining([
+        ['plain', 100],
+        ['thinker', 100],
+        [null, 100],
+      ]),
+    );
     const plain = rows.find(({ value }) => value === 'plain');
     const own = records.filter(({ model }) => model === 'plain');
     const sorted = own.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
@@ -194,22 +277,57 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     const micro = priced.reduce((sum, { cost }) => sum + Number(cost?.slice(2)), 0);
     expect(plain).toMatchObject({
       errors: own.filter(({ outcome }) => outcome !== 'answered').length,
-      promptTokens: 1000, completionTokens: 500, reasoningTokens: 200, cachedTokens: 0,
-      cost: `0.${String(micro).padStart(6, '0')}`.replace(/0+$/, ''), unpriced: 0,
-      latencyP50Ms: sorted[49], latencyP95Ms: sorted[94],
+      promptTokens: 1000,
+      completionTokens: 500,
+      reasoningTokens: 200,
+      cachedTokens: 0,
+      cost: `0.${String(micro).padStart(6, '0')}`.replace(/0+$/, ''),
+      unpriced: 0,
+      latencyP50Ms: sorted[49],
+      latencyP95Ms: sorted[94],
     });
   });
 
   test('sums by metadata, also over records without it', async () => {
     const rows = await store.stats(everything, { by: 'meta.odd "name".x', limit: 1000 });
-    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['ä%_', 150], [null, 150]]));
-    expect((await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), { by: 'meta.tenant-id', limit: 1000 })).map(({ value, requests }) => [value, requests])).toEqual([['tenant-1', 50]]);
+    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(
+      expect.arrayContaining([
+        ['ä%_', 150],
+        [null, 150],
+      ]),
+    );
+    expect(
+      (await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), { by: 'meta.tenant-id', limit: 1000 })).map(({ value, requests }) => [
+        value,
+        requests,
+      ]),
+    ).toEqual([['tenant-1', 50]]);
   });
 
-  test.each([['cost', '1'], ['tokens', '2'], ['errors', '3'], ['requests', '4']] as const)('ranks by %s', async (rank, largest) => {
+  test.each([
+    ['cost', '1'],
+    ['tokens', '2'],
+    ['errors', '3'],
+    ['requests', '4'],
+  ] as const)('ranks by %s', async (rank, largest) => {
     const ranked = await open(36_500);
-    const one = (key: string, more: object) => rowFor({ at: Date.now(), number: Math.floor(Math.random() * 2 ** 31), key, cost: '0.1', ...more });
-    await ranked.insert([one('1', { cost: '9' }), one('2', { usage: { promptTokens: 10, completionTokens: 900, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: 910 } }), ...[1, 2].map(() => one('3', { outcome: 'failed', status: 500 })), ...[1, 2, 3].map(() => one('4', { cost: null }))]);
+    const one = (key: string, more: object) =>
+      rowFor({ at: Date.now(), number: Math.floor(Math.random() * 2 ** 31), key, cost: '0.1', ...more });
+    await ranked.insert([
+      one('1', { cost: '9' }),
+      one('2', {
+        usage: {
+          promptTokens: 10,
+          completionTokens: 900,
+          reasoningTokens: null,
+          cachedTokens: null,
+          cacheWriteTokens: null,
+          totalTokens: 910,
+        },
+      }),
+      ...[1, 2].map(() => one('3', { outcome: 'failed', status: 500 })),
+      ...[1, 2, 3].map(() => one('4', { cost: null })),
+    ]);
     expect(await ranked.stats(everything, { by: 'key', limit: 1, rank })).toMatchObject([{ value: largest }]);
     await ranked.close();
   });
@@ -231,7 +349,9 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
 
   test('lets another query run while it adds up', async () => {
     const order: string[] = [];
-    const adding = store.series({ ...everything, from: begin, to: begin + 300 * minute }, { bucketMs: minute }).then(() => order.push('sums'));
+    const adding = store
+      .series({ ...everything, from: begin, to: begin + 300 * minute }, { bucketMs: minute })
+      .then(() => order.push('sums'));
     await new Promise((resolve) => setImmediate(resolve));
     await store.list(everything, { limit: 1 });
     order.push('list');
@@ -259,7 +379,10 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   test('counts the values of the records', async () => {
     const facets = await store.facets(where('model', 'in', 'plain'));
     expect(facets['provider']).toEqual([{ value: 'up', count: 100 }]);
-    expect(facets['meta.tenant-id']).toEqual([{ value: 'tenant-0', count: 50 }, { value: 'tenant-3', count: 50 }]);
+    expect(facets['meta.tenant-id']).toEqual([
+      { value: 'tenant-0', count: 50 },
+      { value: 'tenant-3', count: 50 },
+    ]);
   });
 
   test('exports with bodies', async () => {
@@ -275,13 +398,17 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     const rows = Array.from({ length: 12 }, (_, number) => rowFor({ at: begin + number, number }));
     await large.insert(rows.map((row) => ({ ...row, body: body && { ...body, id: row.request.id } })));
     const pages: { found: number[]; isCut: boolean | undefined }[] = [];
-    for (let cursor: string | null = null, isOver = false; !isOver; ) {
+    for (let cursor: string | null = null, isOver = false; !isOver;) {
       const page = await large.exportRows(everything, { limit: 50, cursor });
       pages.push({ found: numbers(page.data), isCut: page.isCut });
       cursor = page.next;
       isOver = cursor === null;
     }
-    expect(pages).toEqual([{ found: [11, 10, 9, 8, 7], isCut: true }, { found: [6, 5, 4, 3, 2], isCut: true }, { found: [1, 0], isCut: undefined }]);
+    expect(pages).toEqual([
+      { found: [11, 10, 9, 8, 7], isCut: true },
+      { found: [6, 5, 4, 3, 2], isCut: true },
+      { found: [1, 0], isCut: undefined },
+    ]);
     await large.close();
   });
 
@@ -290,7 +417,9 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     const now = Date.now();
     const keeping = await open(30);
     const ages = [90, 60, 45, 31, 29, 1];
-    await keeping.insert(ages.map((age, number) => rowFor({ at: now - age * day, number, metadata: { age: String(age) }, request: request('x') })));
+    await keeping.insert(
+      ages.map((age, number) => rowFor({ at: now - age * day, number, metadata: { age: String(age) }, request: request('x') })),
+    );
     expect(numbers((await keeping.list(everything, { limit: 10 })).data)).toEqual([5, 4]);
     expect(await keeping.get(idAt(now - 31 * day, 3))).toBeNull();
     while (await keeping.retain(floorOf(30, now)));
@@ -303,22 +432,55 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   test("keeps callers' keys, each change with its event, and lists the changes since a version", async () => {
     const own = await open(1000);
     const { keyStore: keys } = own;
-    const change = (name: string, from: number, data: string | null, action = 'create') => ({ name, from, data, event: { at: 1000 + from, action, by: 'api', address: from === 0 ? '10.0.0.7' : null, details: '{"a":"ä"}' } });
+    const change = (name: string, from: number, data: string | null, action = 'create') => ({
+      name,
+      from,
+      data,
+      event: { at: 1000 + from, action, by: 'api', address: from === 0 ? '10.0.0.7' : null, details: '{"a":"ä"}' },
+    });
     expect(await keys.changes(0)).toEqual({ version: 0, keys: [], isWhole: false });
     const a = (await keys.write(change('a', 0, '{"n":1}'))) as number;
     const b = (await keys.write(change('b', 0, '{"n":2}'))) as number;
     expect(b).toBeGreaterThan(a);
-    expect(await keys.changes(0)).toEqual({ version: b, keys: [{ name: 'a', version: a, data: '{"n":1}' }, { name: 'b', version: b, data: '{"n":2}' }], isWhole: true });
+    expect(await keys.changes(0)).toEqual({
+      version: b,
+      keys: [
+        { name: 'a', version: a, data: '{"n":1}' },
+        { name: 'b', version: b, data: '{"n":2}' },
+      ],
+      isWhole: true,
+    });
     const changed = (await keys.write(change('a', a, '{"n":3}', 'change'))) as number;
-    expect([await keys.write(change('a', 0, '{}')), await keys.write(change('a', a, '{}')), await keys.write(change('c', 9, '{}'))]).toEqual([null, null, null]);
+    expect([
+      await keys.write(change('a', 0, '{}')),
+      await keys.write(change('a', a, '{}')),
+      await keys.write(change('c', 9, '{}')),
+    ]).toEqual([null, null, null]);
     const gone = (await keys.write(change('b', b, null, 'delete'))) as number;
-    expect(await keys.changes(b)).toEqual({ version: gone, keys: [{ name: 'a', version: changed, data: '{"n":3}' }, { name: 'b', version: gone, data: null }], isWhole: false });
+    expect(await keys.changes(b)).toEqual({
+      version: gone,
+      keys: [
+        { name: 'a', version: changed, data: '{"n":3}' },
+        { name: 'b', version: gone, data: null },
+      ],
+      isWhole: false,
+    });
     expect(await keys.changes(gone)).toEqual({ version: gone, keys: [], isWhole: false });
     const again = (await keys.write(change('b', 0, '{"n":4}'))) as number;
     // the database was restored to an earlier state
-    expect(await keys.changes(again + 100)).toMatchObject({ version: again, isWhole: true, keys: [{ name: 'a' }, { name: 'b', data: '{"n":4}' }] });
+    expect(await keys.changes(again + 100)).toMatchObject({
+      version: again,
+      isWhole: true,
+      keys: [{ name: 'a' }, { name: 'b', data: '{"n":4}' }],
+    });
     const events = await keys.events({ name: null, before: null, limit: 10 });
-    expect(events.map(({ id, name, action }) => [id, name, action])).toEqual([[again, 'b', 'create'], [gone, 'b', 'delete'], [changed, 'a', 'change'], [b, 'b', 'create'], [a, 'a', 'create']]);
+    expect(events.map(({ id, name, action }) => [id, name, action])).toEqual([
+      [again, 'b', 'create'],
+      [gone, 'b', 'delete'],
+      [changed, 'a', 'change'],
+      [b, 'b', 'create'],
+      [a, 'a', 'create'],
+    ]);
     expect(events[4]).toEqual({ id: a, at: 1000, name: 'a', action: 'create', by: 'api', address: '10.0.0.7', details: '{"a":"ä"}' });
     expect((await keys.events({ name: 'b', before: again, limit: 1 })).map(({ id }) => id)).toEqual([gone]);
     expect((await keys.events({ name: null, before: b, limit: 10 })).map(({ id }) => id)).toEqual([a]);
@@ -328,9 +490,11 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   test('accepts one of two changes of a key at the same moment, and gives versions in the order in which readers see them', async () => {
     const own = await open(1000);
     const event = { at: 1, action: 'create', by: 'api', address: null, details: '{}' };
-    const written = await Promise.all(Array.from({ length: 20 }, (_, at) => own.keyStore.write({ name: `k${at % 4}`, from: 0, data: '{}', event })));
+    const written = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => own.keyStore.write({ name: `k${at % 4}`, from: 0, data: '{}', event })),
+    );
     expect(written.filter((version) => version !== null)).toHaveLength(4);
-    expect((await own.keyStore.events({ name: null, before: null, limit: 100 }))).toHaveLength(4);
+    expect(await own.keyStore.events({ name: null, before: null, limit: 100 })).toHaveLength(4);
     await own.close();
   });
 
@@ -350,8 +514,15 @@ test('a week that another process has dropped is made again, in whatever languag
   const url = server.database();
   const proxy = await proxyTo(url);
   // of the same length, because a message contains its length
-  proxy.translate = (piece) => Buffer.from(piece.toString('latin1').replaceAll('no partition of relation', 'keine Partition fuer Rel'), 'latin1');
-  const store = await createStore({ store: 'postgres', url: url.replace(String(server.port), new URL(proxy.url).port), dataDir: '', retentionDays: 0, isDurable: false });
+  proxy.translate = (piece) =>
+    Buffer.from(piece.toString('latin1').replaceAll('no partition of relation', 'keine Partition fuer Rel'), 'latin1');
+  const store = await createStore({
+    store: 'postgres',
+    url: url.replace(String(server.port), new URL(proxy.url).port),
+    dataDir: '',
+    retentionDays: 0,
+    isDurable: false,
+  });
   await store.open();
   await store.insert([rowFor({ at: begin, number: 1 })]);
   while (await store.retain(begin + 30 * 86_400_000, true));

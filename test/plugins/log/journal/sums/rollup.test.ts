@@ -15,7 +15,10 @@ beforeAll(async () => {
 afterAll(async () => await server.stop());
 
 test('the name of the sums changes with a new dimension, so that they are made again', () => {
-  expect([complete, summed.join(' ')]).toEqual(['complete 4', 'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target failed']);
+  expect([complete, summed.join(' ')]).toEqual([
+    'complete 4',
+    'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target failed',
+  ]);
 });
 
 const minute = 60_000;
@@ -31,20 +34,46 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   provider: at % 3 === 2 ? null : 'up',
   stream: at % 5 === 0,
   status: at % 10 === 9 ? 429 : 200,
-  outcome: at % 10 === 9 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : at % 50 === 20 || at % 50 === 21 ? ('gone' as const) : ('answered' as const),
+  outcome:
+    at % 10 === 9
+      ? ('refused' as const)
+      : at % 50 === 7
+        ? ('cut' as const)
+        : at % 50 === 20 || at % 50 === 21
+          ? ('gone' as const)
+          : ('answered' as const),
   durationMs: 1 + at * 7,
   timeToFirstTokenMs: at % 5 === 0 ? 1 + at : null,
   cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
   usageEstimated: at % 50 === 7,
-  ...(at % 10 === 9 && { attempts: [], error: { code: at % 20 === 19 ? 'DataInspectionFailed' : 'rate_limit_exceeded', message: 'later', plugin: null } }),
-  ...(at % 8 === 3 && at % 10 !== 9 && { attempts: [attempt('upstream_error', { durationMs: at }), attempt('answered', { provider: 'other', durationMs: 3 * at })] }),
+  ...(at % 10 === 9 && {
+    attempts: [],
+    error: { code: at % 20 === 19 ? 'DataInspectionFailed' : 'rate_limit_exceeded', message: 'later', plugin: null },
+  }),
+  ...(at % 8 === 3 &&
+    at % 10 !== 9 && {
+      attempts: [attempt('upstream_error', { durationMs: at }), attempt('answered', { provider: 'other', durationMs: 3 * at })],
+    }),
   userAgent: at % 2 === 0 ? 'curl/8' : null,
   key: at % 7 === 0 ? '' : `team-${at % 3}`,
-  metadata: { ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }), tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
-  fields: { ...(at % 13 !== 0 && { verdict: at % 4 === 0 ? 'bad' : 'good' }), score: at % 3, isKnown: at % 2 === 0, ...(at < 60 && { early: 0.1 }) } as Record<string, string | number | boolean>,
+  metadata: {
+    ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }),
+    tenant: `tenant-${at % 6}`,
+    request: `r-${at}`,
+    ...(at < 60 && { 'early "bird"': 'ä' }),
+  } as Record<string, string>,
+  fields: {
+    ...(at % 13 !== 0 && { verdict: at % 4 === 0 ? 'bad' : 'good' }),
+    score: at % 3,
+    isKnown: at % 2 === 0,
+    ...(at < 60 && { early: 0.1 }),
+  } as Record<string, string | number | boolean>,
 }));
 
-const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
+const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({
+  ...everything,
+  conditions: [{ field, operator, values }],
+});
 
 const queries: readonly (readonly [what: string, query: LogQuery, by: string | null])[] = [
   ['all', everything, null],
@@ -96,7 +125,8 @@ const others: typeof queries = [
 ];
 
 const percentiles = ['latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms', 'timeToFirstTokenP50Ms', 'timeToFirstTokenP95Ms'] as const;
-const exactOf = (rows: readonly StatsRow[]): object[] => rows.map((row) => ({ ...row, ...Object.fromEntries(percentiles.map((name) => [name, null])) }));
+const exactOf = (rows: readonly StatsRow[]): object[] =>
+  rows.map((row) => ({ ...row, ...Object.fromEntries(percentiles.map((name) => [name, null])) }));
 const roughOf = (rows: readonly StatsRow[]): (number | null)[] => rows.flatMap((row) => percentiles.map((name) => row[name]));
 
 function expectSame(rolled: readonly StatsRow[], raw: readonly StatsRow[]): void {
@@ -112,9 +142,18 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     while (await store.roll());
   };
   const raw = new Map<string, { stats: readonly StatsRow[]; series: readonly StatsRow[] }>();
-  const ask = async (query: LogQuery, by: string | null): Promise<{ stats: readonly StatsRow[]; series: readonly StatsRow[] }> => ({ stats: await store.stats(query, { by, limit: 1000 }), series: (await store.series(query, { bucketMs: 2 * hour, by })).points });
+  const ask = async (query: LogQuery, by: string | null): Promise<{ stats: readonly StatsRow[]; series: readonly StatsRow[] }> => ({
+    stats: await store.stats(query, { by, limit: 1000 }),
+    series: (await store.series(query, { bucketMs: 2 * hour, by })).points,
+  });
   beforeAll(async () => {
-    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    store = await createStore({
+      store: kind,
+      url: kind === 'postgres' ? server.database() : null,
+      dataDir: place.path,
+      retentionDays: 0,
+      isDurable: false,
+    });
     await store.open();
     await store.insert(records.map(rowFor));
     for (const [what, query, by] of [...queries, ...others]) raw.set(what, await ask(query, by));
@@ -141,7 +180,11 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
   test('count a late record, at once and when the sums are made again', async () => {
     const late = { ...records[5], at: begin + 3 * hour + 1, number: 5000, model: 'late' };
     await store.insert([rowFor(late)]);
-    const counted = async (): Promise<(number | undefined)[]> => [(await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'late')?.requests, (await store.stats(everything, { by: 'meta.tenant', limit: 1000 }))[0]?.requests];
+    const counted = async (): Promise<(number | undefined)[]> => [
+      (await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests,
+      (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'late')?.requests,
+      (await store.stats(everything, { by: 'meta.tenant', limit: 1000 }))[0]?.requests,
+    ];
     expect(await counted()).toEqual([441, 1, 74]);
     await rollAll();
     expect(await counted()).toEqual([441, 1, 74]);
@@ -153,14 +196,20 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     vi.useRealTimers();
     const before = (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon');
     await store.insert([rowFor({ at: Date.now() + 100, number: 5001, model: 'soon' })]);
-    expect([before, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
+    expect([before, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon')?.requests]).toEqual(
+      [undefined, 1],
+    );
   });
 
   test('count a record at the time of its id', async () => {
     await rollAll();
     const at = begin + 4 * hour + 60;
     await store.insert([rowFor({ at, number: 5002, createdAt: new Date(at - 2 * hour).toISOString(), model: 'backwards' })]);
-    expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, { by: 'model', limit: 1000 })).find(({ value }) => value === 'backwards')?.requests).toBe(1);
+    expect(
+      (await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, { by: 'model', limit: 1000 })).find(
+        ({ value }) => value === 'backwards',
+      )?.requests,
+    ).toBe(1);
   });
 
   test('are deleted with dropped records', async () => {
@@ -176,10 +225,26 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
   let store: Store;
   const busy = 6000;
   /** An hour with thousands of user agents and hundreds of metadata names, and quiet hours with few requests of many tenants. */
-  const crowd = Array.from({ length: busy }, (_, at) => ({ at: begin + 2 * hour + at, number: at, userAgent: at % 2 === 0 ? `agent-${at}` : 'usual', metadata: { tenant: `t-${at % 60}`, [`name-${at % 200}`]: 'x' } as Record<string, string> }));
-  const quiet = Array.from({ length: 80 }, (_, at) => ({ at: begin + 5 * hour + at, number: at, userAgent: 'usual', metadata: { tenant: `t-${at % 60}` } }));
+  const crowd = Array.from({ length: busy }, (_, at) => ({
+    at: begin + 2 * hour + at,
+    number: at,
+    userAgent: at % 2 === 0 ? `agent-${at}` : 'usual',
+    metadata: { tenant: `t-${at % 60}`, [`name-${at % 200}`]: 'x' } as Record<string, string>,
+  }));
+  const quiet = Array.from({ length: 80 }, (_, at) => ({
+    at: begin + 5 * hour + at,
+    number: at,
+    userAgent: 'usual',
+    metadata: { tenant: `t-${at % 60}` },
+  }));
   beforeAll(async () => {
-    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    store = await createStore({
+      store: kind,
+      url: kind === 'postgres' ? server.database() : null,
+      dataDir: place.path,
+      retentionDays: 0,
+      isDurable: false,
+    });
     await store.open();
     for (let at = 0; at < busy; at += 500) await store.insert(crowd.slice(at, at + 500).map(rowFor));
     await store.insert(quiet.map(rowFor));
@@ -196,13 +261,21 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
   });
 
   test('hundreds of metadata names are counted separately', async () => {
-    for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, { by: `meta.${name}`, limit: 1000 })).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
+    for (const name of ['name-0', 'name-199']) {
+      expect(await store.stats(everything, { by: `meta.${name}`, limit: 1000 })).toMatchObject([
+        { value: null, requests: busy + 80 - busy / 200 },
+        { value: 'x', requests: busy / 200 },
+      ]);
+    }
     expect((await store.stats(everything, { by: 'meta.tenant', limit: 1000 })).length).toBe(60);
   });
 
   test('a series shows the complete largest values, however many values there are', async () => {
     const { points, total } = await store.series(everything, { bucketMs: 60_000, by: 'agent' });
-    expect(points.filter(({ value }) => value === 'usual').map(({ at, requests }) => [at - begin, requests])).toEqual([[2 * hour, busy / 2], [5 * hour, 80]]);
+    expect(points.filter(({ value }) => value === 'usual').map(({ at, requests }) => [at - begin, requests])).toEqual([
+      [2 * hour, busy / 2],
+      [5 * hour, 80],
+    ]);
     expect([points.length, total.requests]).toEqual([11, busy + 80]);
   });
 });
@@ -214,12 +287,28 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
   const from = begin + 7 * hour;
   const isLate = (at: number): boolean => at >= count / 2;
   /** Each of two slices has half of all users, tenants and names. */
-  const steady = Array.from({ length: count }, (_, at) => ({ at: from + Math.floor((at * hour) / count), number: at, durationMs: 1 + at, model: at % 3 === 0 ? 'plain' : 'thinker', metadata: { user: `u-${at % 1050}-${isLate(at)}`, tenant: `t-${at % 4}-${isLate(at)}`, [isLate(at) ? 'late' : 'early']: 'x' } as Record<string, string> }));
-  const ask = async (by: string | null): Promise<readonly StatsRow[]> => await store.stats({ ...everything, from, to: from + hour }, { by, limit: 1000 });
+  const steady = Array.from({ length: count }, (_, at) => ({
+    at: from + Math.floor((at * hour) / count),
+    number: at,
+    durationMs: 1 + at,
+    model: at % 3 === 0 ? 'plain' : 'thinker',
+    metadata: { user: `u-${at % 1050}-${isLate(at)}`, tenant: `t-${at % 4}-${isLate(at)}`, [isLate(at) ? 'late' : 'early']: 'x' } as Record<
+      string,
+      string
+    >,
+  }));
+  const ask = async (by: string | null): Promise<readonly StatsRow[]> =>
+    await store.stats({ ...everything, from, to: from + hour }, { by, limit: 1000 });
   const dimensions = [null, 'model', 'attempt.provider', 'meta.tenant', 'meta.late', 'meta.early'];
   const raw = new Map<string | null, readonly StatsRow[]>();
   beforeAll(async () => {
-    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    store = await createStore({
+      store: kind,
+      url: kind === 'postgres' ? server.database() : null,
+      dataDir: place.path,
+      retentionDays: 0,
+      isDurable: false,
+    });
     await store.open();
     for (let at = 0; at < count; at += 500) await store.insert(steady.slice(at, at + 500).map(rowFor));
     for (const by of [...dimensions, 'meta.user']) raw.set(by, await ask(by));

@@ -5,7 +5,16 @@ import { afterEach, beforeEach, describe, expect, test, onTestFinished, vi } fro
 import type { Logger } from '../../../../../core/logger.ts';
 import { FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
-import { adoptOrphans, claim, createInstance, pathOf, readCursor, removeInstance, segmentsOf, writeCursor } from '../../../../../plugins/log/journal/write/segments.ts';
+import {
+  adoptOrphans,
+  claim,
+  createInstance,
+  pathOf,
+  readCursor,
+  removeInstance,
+  segmentsOf,
+  writeCursor,
+} from '../../../../../plugins/log/journal/write/segments.ts';
 import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
 import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
@@ -14,7 +23,11 @@ import { folder, idAt } from '../scene.ts';
 
 let place: ReturnType<typeof folder>;
 let lines: string[];
-const logger: Logger = { info: (message) => void lines.push(message), warn: (message) => void lines.push(message), error: (message) => void lines.push(message) };
+const logger: Logger = {
+  info: (message) => void lines.push(message),
+  warn: (message) => void lines.push(message),
+  error: (message) => void lines.push(message),
+};
 const payload = (number: number, text = ''): string => JSON.stringify({ id: idAt(1, number), text });
 const frame = (number: number, text = ''): Frame => ({ kind: FINISHED, payload: payload(number, text) });
 
@@ -27,14 +40,21 @@ afterEach(() => place.remove());
 /** The records that a reader finds in a closed journal. It does not change the journal. */
 function readAll(path: string): { payloads: string[]; damaged: number } {
   let damaged = 0;
-  const tail = new Tail(path, { isEnded: true, most: 1000, removed: () => {}, damaged: (bytes) => void (damaged += bytes), unnoted: () => {} });
+  const tail = new Tail(path, {
+    isEnded: true,
+    most: 1000,
+    removed: () => {},
+    damaged: (bytes) => void (damaged += bytes),
+    unnoted: () => {},
+  });
   const payloads: string[] = [];
   for (let taken = tail.take(); taken !== null; taken = tail.take(taken)) payloads.push(...taken.entries.map((entry) => entry.payload));
   tail.close();
   return { payloads, damaged };
 }
 
-const writerIn = (path: string, more: object = {}): JournalWriter => new JournalWriter({ folder: path, maxBytes: 2 ** 30, isDurable: false, logger, ...more });
+const writerIn = (path: string, more: object = {}): JournalWriter =>
+  new JournalWriter({ folder: path, maxBytes: 2 ** 30, isDurable: false, logger, ...more });
 
 /** A journal of ten records; its only segment. */
 async function write(): Promise<string> {
@@ -45,7 +65,10 @@ async function write(): Promise<string> {
 }
 
 /** A writer on a disk that has room for about thirty records of a kilobyte. */
-async function onSmallDisk(more: object, work: (scene: { disk: string; writer: JournalWriter; grow: () => void }) => Promise<void>): Promise<void> {
+async function onSmallDisk(
+  more: object,
+  work: (scene: { disk: string; writer: JournalWriter; grow: () => void }) => Promise<void>,
+): Promise<void> {
   const disk = join(place.path, 'disk');
   mkdirSync(disk);
   const small = mountSmallDisk(disk, '64k');
@@ -70,18 +93,21 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test.each([false, true])('syncs each group before it resolves, if the option says so (%s), and writes a group that could not be synced into another file', async (isDurable) => {
-    // the kernel takes what is written to /dev/null, and refuses to sync it
-    symlinkSync('/dev/null', pathOf(place.path, 1));
-    const writer = writerIn(place.path, { isDurable, retryMs: 5 });
-    await writer.append(frame(1));
-    expect(writer.trouble).toBe(isDurable ? 'journal_not_written' : null);
-    while (writer.trouble !== null) await pause(5);
-    await writer.append(frame(2));
-    await writer.close();
-    expect(segmentsOf(place.path)).toEqual(isDurable ? [1, 2] : [1]);
-    expect(readAll(place.path).payloads).toEqual(isDurable ? [payload(1), payload(2)] : []);
-  });
+  test.each([false, true])(
+    'syncs each group before it resolves, if the option says so (%s), and writes a group that could not be synced into another file',
+    async (isDurable) => {
+      // the kernel takes what is written to /dev/null, and refuses to sync it
+      symlinkSync('/dev/null', pathOf(place.path, 1));
+      const writer = writerIn(place.path, { isDurable, retryMs: 5 });
+      await writer.append(frame(1));
+      expect(writer.trouble).toBe(isDurable ? 'journal_not_written' : null);
+      while (writer.trouble !== null) await pause(5);
+      await writer.append(frame(2));
+      await writer.close();
+      expect(segmentsOf(place.path)).toEqual(isDurable ? [1, 2] : [1]);
+      expect(readAll(place.path).payloads).toEqual(isDurable ? [payload(1), payload(2)] : []);
+    },
+  );
 
   const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -273,7 +299,11 @@ describe('a reader', () => {
     tail.note();
     tail.close();
     await writer.append(frame(2));
-    expect(tailOf().take()?.entries.map((entry) => entry.payload)).toEqual([payload(2)]);
+    expect(
+      tailOf()
+        .take()
+        ?.entries.map((entry) => entry.payload),
+    ).toEqual([payload(2)]);
     await writer.close();
   });
 
@@ -302,7 +332,15 @@ describe('a cursor', () => {
 });
 
 describe('a cursor that is broken', () => {
-  test.each(['', '{"segment":1,', '{"segment":1}', '{"segment":1,"offset":5}', '{"segment":"1","offset":5,"open":[]}', '{"segment":1,"offset":5,"open":{}}', 'null'])('costs a replay: %s', async (text) => {
+  test.each([
+    '',
+    '{"segment":1,',
+    '{"segment":1}',
+    '{"segment":1,"offset":5}',
+    '{"segment":"1","offset":5,"open":[]}',
+    '{"segment":1,"offset":5,"open":{}}',
+    'null',
+  ])('costs a replay: %s', async (text) => {
     await write();
     writeFileSync(join(place.path, 'cursor'), text);
     expect(readAll(place.path).payloads).toHaveLength(10);
