@@ -116,10 +116,8 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
  * keys whose variables are not set are left out; if none is left, the provider is off.
  */
 function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: PoolKey[]; missing: string | null } {
-  const {
-    value: { api_key: written },
-    reading,
-  } = entry;
+  const { value, reading } = entry;
+  const written = value.api_key;
   const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
   for (const [at, text] of [written].flat().entries()) {
     const [fault, hint] = keyFault(text?.trim() ?? '') ?? [];

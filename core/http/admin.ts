@@ -31,12 +31,8 @@ export const isOpenToAdmins = ({ adminKey, adminOpen, isGuarded }: Pick<Server, 
  * `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429).
  */
 export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { signIns, logger }: AdminFacts): Promise<void> {
-  const {
-    headers,
-    method,
-    address,
-    config: { server },
-  } = asked;
+  const { headers, method, address, config } = asked;
+  const { server } = config;
   const { adminKey } = server;
   if (isOpenToAdmins(server)) {
     const why = whyNotLocal(headers, address);
@@ -83,16 +79,8 @@ function whyNotLocal(headers: Arrived['headers'], address: string | null): strin
 }
 
 /** The session of the request's cookie; null where it has none that is valid. */
-export function sessionOf(
-  {
-    headers,
-    config: {
-      server: { adminKey, dataDir },
-    },
-    createdAt,
-  }: Asked,
-  { ended }: Pick<SignIns, 'ended'>,
-): Session | null {
+export function sessionOf({ headers, config, createdAt }: Asked, { ended }: Pick<SignIns, 'ended'>): Session | null {
+  const { adminKey, dataDir } = config.server;
   const cookie = sessionCookie(headers['cookie']);
   const session = cookie === undefined || adminKey === null ? null : readSession(cookie, { adminKey, now: createdAt });
   return session === null || ended.has(session, dataDir) ? null : session;

@@ -269,11 +269,8 @@ function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): str
 }
 
 async function refuseUnnamed(fault: string, { service, response }: { service: Service; response: ServerResponse }): Promise<void> {
-  const {
-    status = 400,
-    headers,
-    body,
-  } = await service.refuse(new GatewayError('bad_request', fault, { headers: { connection: 'close' } }));
+  const error = new GatewayError('bad_request', fault, { headers: { connection: 'close' } });
+  const { status = 400, headers, body } = await service.refuse(error);
   response.writeHead(status, { ...headers }).end(body);
 }
 

@@ -235,20 +235,12 @@ function createApp(shared: Shared): H3 {
   }
   for (const [path, methods] of allowed) {
     const door = doors.find((one) => one.path === path) ?? null;
-    app.all(path, (event) =>
-      serve(
-        event,
-        refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline),
-      ),
-    );
+    const refuseMethod = refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline);
+    app.all(path, (event) => serve(event, refuseMethod));
   }
   const plain = [...allowed.keys()].filter((path) => !/[:*]/.test(path));
-  app.all('/**', (event) =>
-    serve(
-      event,
-      refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline),
-    ),
-  );
+  const refusePath = refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline);
+  app.all('/**', (event) => serve(event, refusePath));
   return app;
 }
 

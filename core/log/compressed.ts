@@ -51,11 +51,8 @@ export async function compressed(answer: Answer, accepted: string | undefined): 
   if (answer.isEndless === true) return answer;
   const { body } = answer;
   // by small letters: a plugin may write the names in any way
-  const {
-    vary,
-    'content-length': length,
-    ...headers
-  } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const small = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const { vary, 'content-length': length, ...headers } = small;
   if (headers['content-encoding'] !== undefined) return answer;
   const coding = codingOf(accepted);
   const coded = (bytes: Answer['body']): Answer => ({

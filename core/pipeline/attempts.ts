@@ -307,10 +307,8 @@ function resultOf(
   end: GatewayError | 'outrun' | null,
 ): AttemptResult {
   const error = end === 'outrun' ? null : end;
-  const {
-    candidate: { provider, model, mapping, target },
-    providerRequestId,
-  } = attempt;
+  const { candidate, providerRequestId } = attempt;
+  const { provider, model, mapping, target } = candidate;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   const [firstMs, answerMs] = [since(firstPieceAt), since(answeredAt)];
   return {

@@ -52,15 +52,9 @@ function namesOf(config: Config): Names {
     }
   }
   const rootsAndAliases = [...entries];
-  for (const [
-    name,
-    {
-      models: [model],
-      resolved,
-    },
-  ] of rootsAndAliases) {
+  for (const [name, { models: found, resolved }] of rootsAndAliases) {
     if (resolved.policy.fallbacks.length > 0) {
-      entries.set(name, withFallbacks({ models: [model as Model], resolved }, models, config.providers));
+      entries.set(name, withFallbacks({ models: [found[0] as Model], resolved }, models, config.providers));
     }
   }
   for (const [name, policy] of config.routing.models) {

@@ -301,10 +301,8 @@ export function probeSql(condition: Condition, params: Params, most: number): st
 }
 
 function boundOf(condition: Condition): string {
-  const {
-    field,
-    values: [value = ''],
-  } = condition;
+  const { field, values } = condition;
+  const [value = ''] = values;
   const isDollars = filteredField(field)?.kind === 'dollars';
   const bound = isDollars ? parseDollars(value) : /^\d{1,15}(?:\.\d+)?$/.test(value) ? BigInt(Math.round(Number(value))) : undefined;
   if (bound === undefined || bound > 2n ** 62n) throw notANumber(condition);
@@ -312,9 +310,7 @@ function boundOf(condition: Condition): string {
 }
 
 function numberOf(condition: Condition): string {
-  const {
-    values: [value = ''],
-  } = condition;
+  const [value = ''] = condition.values;
   if (value.trim() === '' || !Number.isFinite(Number(value))) throw notANumber(condition);
   return String(Number(value));
 }

@@ -103,10 +103,8 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
  * faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's.
  */
 async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
-  const {
-    engine: { grammar },
-    rows: found,
-  } = queries;
+  const { engine, rows: found } = queries;
+  const { grammar } = engine;
   const { by, bucketMs, only, most = mostGroups, rank = 'requests' } = grouping;
   if (isOfAttempts(by)) return await readAttempts(queries, query, { ...grouping, by });
   const params = new Params(grammar);

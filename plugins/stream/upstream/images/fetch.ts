@@ -56,10 +56,8 @@ async function opened(address: string, { reach, signal }: Omit<FetchOptions, 'ho
       throw thrown instanceof Unreached ? thrown : new Unreached('its server cannot be reached', false);
     })) as [IncomingMessage];
     response.on('error', () => {});
-    const {
-      statusCode: status = 0,
-      headers: { location },
-    } = response;
+    const { statusCode: status = 0, headers } = response;
+    const { location } = headers;
     if (status === 200) return response;
     response.destroy();
     if (location === undefined || status < 300 || status >= 400) throw new Unreached(`its server answered ${status}`, false);
