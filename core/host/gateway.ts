@@ -7,15 +7,16 @@ import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
 import { refusalOf } from '../exit.ts';
 import { guard } from '../taps/guard.ts';
+import type { Guard } from '../taps/guard.ts';
 import { createHooks, withCheck } from '../pipeline/hooks.ts';
-import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
+import type { HealthQuery, HealthReport, Hooks } from '../pipeline/hooks.ts';
 import { returnsWith } from '../taps/returns.ts';
 import type { FieldKinds } from '../taps/returns.ts';
 import { createLogAccess } from '../log/store.ts';
 import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger, Write } from '../logger.ts';
-import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
+import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
 import { createRoutes } from './endpoints.ts';
 import { createMetricSources } from './metric-sources.ts';
 import { RedisClient } from './redis.ts';
@@ -63,56 +64,27 @@ export interface RunningGateway extends Service {
  * safety: a refusal before the `try` releases nothing, so the guard and the
  * error codes, which may refuse, come before anything is kept or opened.
  */
-export async function startGateway({
-  config,
-  plugins,
-  write,
-  clock = Date.now,
-  fetch: fetcher = fetch,
-  states = new States(),
-  peers = null,
-  isTrial = false,
-}: GatewayParts): Promise<RunningGateway> {
+export async function startGateway(parts: GatewayParts): Promise<RunningGateway> {
+  const { config, plugins, write, clock = Date.now, isTrial = false } = parts;
+  const { fetch: fetcher = fetch, states = new States(), peers = null } = parts;
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
   const errorCodes = errorCodesOf(plugins);
   const { endpoints, doors, routesOf, seal } = createRoutes();
-  const dialects = new Map<string, Dialect>(
-    plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]),
-  );
-  const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
   const log = createLogAccess();
   const held = states.forGateway();
-  const kept = held.of('core/host');
-  const refusals = kept('refusals', () => new Refusals());
-  const signIns = kept('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
-  const inFlight = kept('in flight', () => new InFlight());
-  const redis = redisOf(config, kept, logger);
+  const kept = keptIn(held.of(itself), { config, peers, logger });
+  const { redis, signIns } = kept;
   const others = peers?.forGateway();
+  const keys = new CallerKeys(config.keys);
+  const metrics = createMetricSources((plugin, error) => logger.error(unreadable, { plugin, error }));
   let isLeaving = false;
-  const metrics = createMetricSources((plugin, error) =>
-    logger.error('a plugin could not read its metrics; its counters stay as they were, and its gauges are left out', { plugin, error }),
-  );
-  const shared = {
-    isLeaving: () => isLeaving,
-    spentMs: () => watch.spentMs(),
-    errorCodes,
-    log,
-    dialects,
-    config,
-    clock,
-    redis,
-    signIns,
-    keys: new CallerKeys(config.keys),
-    fetch: fetcher,
-    traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
-    checkHealth: async (report: HealthReport, query: HealthQuery) =>
-      await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
-  };
-
-  const gatewayOf = (plugin: string, own: Logger): Gateway => ({
+  const shared = { config, clock, log, redis, signIns, keys, errorCodes, dialects: dialectsOf(plugins), fetch: fetcher };
+  const status = { isLeaving: () => isLeaving, spentMs: () => watch.spentMs(), ...statusOf(hooks, kept) };
+  const gatewayOf = (plugin: string, own = createLogger(write, { plugin })): Gateway => ({
     ...shared,
+    ...status,
     hooks: tapsOf(hooks, plugin),
     routes: routesOf(plugin),
     metrics: metrics.of(plugin),
@@ -120,71 +92,69 @@ export async function startGateway({
     peers: others?.of(plugin) ?? null,
     logger: own,
   });
+
+  const teardowns: OwnedTeardown[] = [];
   const closing = async (): Promise<void> => {
-    const failed = (plugin: string, error: unknown): void => logger.error('a plugin failed to close', { plugin, error });
-    await hooks.close.promise(gatewayOf('core/host', logger));
-    for (const { plugin, run } of teardowns.toReversed()) {
-      try {
-        await inTime(Promise.resolve(run()), teardownMs);
-      } catch (error) {
-        failed(plugin, error);
-      }
-    }
+    const failed: Failed = (plugin, error) => logger.error('a plugin failed to close', { plugin, error });
+    await hooks.close.promise(gatewayOf(itself, logger));
+    await tearDown(teardowns, failed);
     others?.release();
     for (const { plugin, error } of held.release()) failed(plugin, error);
   };
-
   try {
     if (!isTrial) await redis?.open();
-    for (const { plugin, options, writtenAt } of ordered(plugins)) {
-      watch.enter(plugin.name);
-      const teardown = blame({ plugin: plugin.name, writtenAt }, () =>
-        plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options),
-      );
-      if (teardown !== undefined) teardowns.push({ plugin: plugin.name, run: teardown });
-    }
-    watch.seal();
+    applyAll(plugins, { watch, gatewayOf, teardowns });
     if (doors.length > 0) warnOfDoors(config, { hasAuth: hooks.auth.taps.length > 0, isTrial, logger });
-    if (!isTrial) await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
+    if (!isTrial) await hooks.boot.promise(gatewayOf(itself, logger)).catch(refuseBoot);
   } catch (error) {
     await closing();
     throw error;
   }
 
-  const service = createService({
-    config,
-    pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals },
-    endpoints: seal(),
-    doors,
-    clock,
-    inFlight,
-    signIns,
-    keys: shared.keys,
-  });
+  const pipeline = { hooks, catalogue: createCatalogue(config, clock), logger, refusals: kept.refusals };
+  const service = createService({ config, pipeline, endpoints: seal(), doors, clock, inFlight: kept.inFlight, signIns, keys });
+  const pages = endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }]));
+  const leave = (): void => void (isLeaving = true);
   let closed: Promise<void> | null = null;
-  return {
-    ...service,
-    config,
-    spentMs: shared.spentMs,
-    pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])),
-    log: log.reader(),
-    leave: () => void (isLeaving = true),
-    close: () => (closed ??= closing()),
-  };
+  return { ...service, config, spentMs: status.spentMs, pages, log: log.reader(), leave, close: () => (closed ??= closing()) };
 }
 
-/**
- * The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection.
- */
+/** The name of the gateway among those of its plugins. */
+const itself = 'core/host';
+
+const unreadable = 'a plugin could not read its metrics; its counters stay as they were, and its gauges are left out';
+
+const dialectsOf = (plugins: readonly LoadedPlugin[]): ReadonlyMap<string, Dialect> =>
+  new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+
+/** What outlives a reload: the next gateway of the process counts on with it. */
+interface Kept {
+  readonly refusals: Refusals;
+  readonly signIns: SignIns;
+  readonly inFlight: InFlight;
+  /** Null: the config names no Redis. */
+  readonly redis: RedisClient | null;
+}
+
+const keptIn = (state: State, { config, peers, logger }: { config: Config; peers: WorkerPeers | null; logger: Logger }): Kept => ({
+  refusals: state('refusals', () => new Refusals()),
+  signIns: state('sign-ins', () => new SignIns(peers?.forGateway().of(itself) ?? null)),
+  inFlight: state('in flight', () => new InFlight()),
+  redis: redisOf(config, state, logger),
+});
+
+/** A reload with the same address keeps the connection. */
 const redisOf = ({ redis }: Config, state: State, logger: Logger): RedisClient | null =>
   redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger));
 
+/** What plugins may ask about the gateway: how much it serves, and whether it is healthy. */
+const statusOf = (hooks: Hooks<Gateway>, kept: Kept): Pick<Gateway, 'traffic' | 'checkHealth'> => ({
+  traffic: () => ({ bytes: kept.inFlight.bytes, refused: kept.refusals.counts, overloaded: kept.inFlight.refused }),
+  checkHealth: async (report, query) => await hooks.health.promise(await ownChecks(report, query, kept), query),
+});
+
 /** The report with the checks of the gateway itself. */
-async function ownChecks(
-  report: HealthReport,
-  { skip }: HealthQuery,
-  { inFlight, redis }: { inFlight: InFlight; redis: RedisClient | null },
-): Promise<HealthReport> {
+async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight, redis }: Kept): Promise<HealthReport> {
   const checked = inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report;
   if (redis === null || skip.has('redis')) return checked;
   const check = await redis.health();
@@ -238,18 +208,35 @@ function warnOfDoors(
   }
 }
 
-/**
- * How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`.
- * safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it.
- */
-const teardownMs = 10_000;
+interface OwnedTeardown {
+  readonly plugin: string;
+  readonly run: Teardown;
+}
 
-/** Runs `apply` of a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
-function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly writtenAt: LoadedPlugin['writtenAt'] }, work: () => T): T {
-  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt()} `}${refusalOf(plugin, why)}`;
-  let result: T;
+interface Applying {
+  readonly watch: Guard;
+  readonly gatewayOf: (plugin: string) => Gateway;
+  /** Gets the teardown of each plugin. Where a plugin refuses, those before it are torn down. */
+  readonly teardowns: OwnedTeardown[];
+}
+
+/** Applies all plugins. After this no plugin may tap a hook. */
+function applyAll(plugins: readonly LoadedPlugin[], { watch, gatewayOf, teardowns }: Applying): void {
+  for (const loaded of ordered(plugins)) {
+    const { name } = loaded.plugin;
+    watch.enter(name);
+    const run = apply(loaded, gatewayOf(name));
+    if (run !== undefined) teardowns.push({ plugin: name, run });
+  }
+  watch.seal();
+}
+
+/** Applies a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
+function apply({ plugin, options, writtenAt }: LoadedPlugin, gateway: Gateway): Teardown | undefined {
+  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt()} `}${refusalOf(plugin.name, why)}`;
+  let result: unknown;
   try {
-    result = work();
+    result = plugin.apply(gateway, options);
   } catch (cause) {
     throw new Error(refusal(cause), { cause });
   }
@@ -260,7 +247,26 @@ function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly wri
   if (result !== undefined && typeof result !== 'function') {
     throw new Error(refusal('apply() may return a teardown, which is a function, or nothing.'));
   }
-  return result;
+  return result as Teardown | undefined;
+}
+
+/**
+ * How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`.
+ * safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it.
+ */
+const teardownMs = 10_000;
+
+type Failed = (plugin: string, error: unknown) => void;
+
+/** Tears the plugins down, the last one first. A teardown that fails or is late keeps none of the others from running. */
+async function tearDown(teardowns: readonly OwnedTeardown[], failed: Failed): Promise<void> {
+  for (const { plugin, run } of teardowns.toReversed()) {
+    try {
+      await inTime(Promise.resolve(run()), teardownMs);
+    } catch (error) {
+      failed(plugin, error);
+    }
+  }
 }
 
 /**
