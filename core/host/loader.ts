@@ -10,7 +10,7 @@ import type { Places } from './places.ts';
 import type { AnyPlugin, FieldSpec } from './plugin.ts';
 import { within } from '../cancellation.ts';
 import { mistakeAt } from '../exit.ts';
-import { plainName } from '../log/fields.ts';
+import { plainName } from '../log/filters.ts';
 import { didYouMean } from '../names.ts';
 import { fieldsOf, isFields } from '../wire/fields.ts';
 

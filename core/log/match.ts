@@ -1,7 +1,7 @@
 /** Applies a query to one record in memory, for the live tail. A query means the same here and in a store. */
 import { attemptValues } from './attempts.ts';
 import type { AttemptDimension } from './attempts.ts';
-import { filteredField, filteredText, filteredValue } from './fields.ts';
+import { filteredField, filteredText, filteredValue } from './filters.ts';
 import { isError } from './outcome.ts';
 import type { Condition, LoggedRequest, LogQuery } from './store.ts';
 import { parseDollars } from '../money.ts';

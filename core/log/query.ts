@@ -1,6 +1,6 @@
 /**
  * The filters of the request log, in one grammar: in the address of the dashboard and of the API (this file), and in a search bar
- * (`search.ts`). What can be filtered by is the table in `fields.ts`. A filter keeps `since=24h` as it was written; `resolveQuery`
+ * (`search.ts`). What can be filtered by is in `filters.ts`. A filter keeps `since=24h` as it was written; `resolveQuery`
  * turns it into a moment.
  */
 import { GatewayError } from '../errors.ts';
@@ -17,8 +17,8 @@ import {
   prefixes,
   textFilter,
   timeFilters,
-} from './fields.ts';
-import type { FilteredField } from './fields.ts';
+} from './filters.ts';
+import type { FilteredField } from './filters.ts';
 import { orders, sorts } from './store.ts';
 import type { Condition, ListOptions, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
 import { isRescued } from '../../core/log/attempts.ts';
-import { facetFields, filteredText, keyedName } from '../../core/log/fields.ts';
+import { facetFields, filteredText, keyedName } from '../../core/log/filters.ts';
 import { selects } from '../../core/log/match.ts';
 import type { LoggedDetail, LogFacets, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../core/money.ts';

@@ -9,7 +9,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { codingOf } from '../../../core/log/compressed.ts';
 import type { Coding } from '../../../core/log/compressed.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
-import { pageFields, timeFilters } from '../../../core/log/fields.ts';
+import { pageFields, timeFilters } from '../../../core/log/filters.ts';
 import { leanScript, leanStyle } from './lean.ts';
 
 /** One file in memory. */

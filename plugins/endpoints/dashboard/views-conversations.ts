@@ -1,6 +1,6 @@
 /** Requests as conversations: those with one value of a metadata key, or those whose histories grow out of each other. */
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed, nameAsWritten } from '../../../core/log/fields.ts';
+import { isKeyed, nameAsWritten } from '../../../core/log/filters.ts';
 import { isError } from '../../../core/log/outcome.ts';
 import { badFilter } from '../../../core/log/query.ts';
 import type { LoggedDetail, LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';

@@ -1,7 +1,7 @@
 /** One answer for each view of the page, so that a page needs one request. The filters are those of the log API. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed, keyedName, keyedOf, isOfAttempts } from '../../../core/log/fields.ts';
+import { isKeyed, keyedName, keyedOf, isOfAttempts } from '../../../core/log/filters.ts';
 import { parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../../core/log/query.ts';
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';

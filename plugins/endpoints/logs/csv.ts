@@ -1,5 +1,6 @@
 /** Records and sums as rows of a spreadsheet. */
-import { isOfAttempts, recordFields } from '../../../core/log/fields.ts';
+import { recordFields } from '../../../core/log/fields.ts';
+import { isOfAttempts } from '../../../core/log/filters.ts';
 import type { RecordField } from '../../../core/log/fields.ts';
 import type { LoggedRequest, StatsRow } from '../../../core/log/store.ts';
 

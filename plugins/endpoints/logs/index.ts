@@ -2,7 +2,7 @@
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
  * tail, all under one grammar of filters (`core/log/query.ts`). The data comes from the plugin that keeps the log. Needs admin access.
  */
-import { attemptDimensions, dimensions, filterHelp } from '../../../core/log/fields.ts';
+import { attemptDimensions, dimensions, filterHelp } from '../../../core/log/filters.ts';
 import { noLog, sorts } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { CallerKeys } from '../../../core/api-key.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
-import { nameAsWritten } from '../../../core/log/fields.ts';
+import { nameAsWritten } from '../../../core/log/filters.ts';
 import { didYouMean } from '../../../core/names.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';

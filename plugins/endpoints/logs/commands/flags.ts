@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../../core/errors.ts';
 import { UsageError } from '../../../../core/exit.ts';
 import type { CommandRun, Flag, FlagValues } from '../../../../core/host/command.ts';
-import { dimensionWords, filterHelp } from '../../../../core/log/fields.ts';
+import { dimensionWords, filterHelp } from '../../../../core/log/filters.ts';
 import { formatLogFilter, parseDimension, parseLogFilter } from '../../../../core/log/query.ts';
 import { isId } from '../../../../core/log/record-id.ts';
 import { parseLogSearch } from '../../../../core/log/search.ts';

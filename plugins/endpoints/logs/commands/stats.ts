@@ -1,6 +1,6 @@
 /** `gateway stats`: sums over the requests that a filter selects, one row for each value of a dimension. */
 import type { Output } from '../../../../core/host/command.ts';
-import { isOfAttempts } from '../../../../core/log/fields.ts';
+import { isOfAttempts } from '../../../../core/log/filters.ts';
 import type { StatsRow } from '../../../../core/log/store.ts';
 import { printableJson, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';

@@ -4,7 +4,8 @@
  */
 import { doorOf } from '../../../../core/log/doors.ts';
 import { recordFields } from '../../../../core/log/fields.ts';
-import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
+import type { FieldKind, RecordField } from '../../../../core/log/fields.ts';
+import type { Keyed } from '../../../../core/log/filters.ts';
 import { isError } from '../../../../core/log/outcome.ts';
 import { isId } from '../../../../core/log/record-id.ts';
 import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';

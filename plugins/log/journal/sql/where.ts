@@ -2,8 +2,8 @@
  * Queries as SQL. It is the same for both stores, except for the few
  * differences in a `Grammar`. Values are bound, never written into the text.
  */
-import { filteredField, keyedOf } from '../../../../core/log/fields.ts';
-import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
+import { filteredField, keyedOf } from '../../../../core/log/filters.ts';
+import type { FilteredField, Keyed } from '../../../../core/log/filters.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';

@@ -1,5 +1,5 @@
 /** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
-import { facetFields, keyedName } from '../../../../core/log/fields.ts';
+import { facetFields, keyedName } from '../../../../core/log/filters.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
 import { mostRows } from '../../../../core/log/store.ts';

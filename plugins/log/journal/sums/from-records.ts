@@ -1,6 +1,6 @@
 /** Sums read from the records themselves. */
 import { setImmediate } from 'node:timers/promises';
-import { isOfAttempts } from '../../../../core/log/fields.ts';
+import { isOfAttempts } from '../../../../core/log/filters.ts';
 import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import type { LogQuery, Rank } from '../../../../core/log/store.ts';
 import type { Queries } from '../sql/engine.ts';

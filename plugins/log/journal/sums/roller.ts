@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isKeyed, keyedName } from '../../../../core/log/fields.ts';
-import type { Keyed } from '../../../../core/log/fields.ts';
+import { isKeyed, keyedName } from '../../../../core/log/filters.ts';
+import type { Keyed } from '../../../../core/log/filters.ts';
 import { allIn, complete, groupsToKeep, keepsKeyed, leftOut, slicesOf, spans, startOf, summed, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
 import { queriesOf } from '../sql/engine.ts';

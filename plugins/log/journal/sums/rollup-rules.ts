@@ -1,5 +1,5 @@
 /** Conditions on one dimension as rules on its values, so that kept sums can answer a query as the records would. */
-import { filteredField } from '../../../../core/log/fields.ts';
+import { filteredField } from '../../../../core/log/filters.ts';
 import { isLike } from '../../../../core/log/match.ts';
 import type { Condition } from '../../../../core/log/store.ts';
 import { longestText } from '../sql/clean.ts';

@@ -4,7 +4,7 @@
  * answer is the same either way, except that percentiles from kept sums are within one percent and a millisecond.
  */
 import { setImmediate } from 'node:timers/promises';
-import { attemptDimensions, dimensions, isKeyed } from '../../../../core/log/fields.ts';
+import { attemptDimensions, dimensions, isKeyed } from '../../../../core/log/filters.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
 import { ruleOf } from './rollup-rules.ts';
 import type { Rule } from './rollup-rules.ts';

@@ -1,7 +1,8 @@
 /** The contract of the table of fields: both stores, the live tail and the API agree on each of its entries. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dimensions, filteredFields, recordFields } from '../../../../../core/log/fields.ts';
-import type { FilteredField } from '../../../../../core/log/fields.ts';
+import { recordFields } from '../../../../../core/log/fields.ts';
+import { dimensions, filteredFields } from '../../../../../core/log/filters.ts';
+import type { FilteredField } from '../../../../../core/log/filters.ts';
 import { selects } from '../../../../../core/log/match.ts';
 import { parseLogFilter } from '../../../../../core/log/query.ts';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
