@@ -10,7 +10,7 @@ import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
 import { withIncludes } from './litellm/includes.ts';
 import { translate } from './litellm/translate.ts';
-import { translatePortkey } from './portkey.ts';
+import { translatePortkey } from './portkey/translate.ts';
 import { draftText, noteLines, secretLines, section } from './write.ts';
 
 export interface Asked extends Output {

@@ -7,7 +7,7 @@ import type { Draft } from '../../../config/import/draft.ts';
 import { readForeign } from '../../../config/import/foreign.ts';
 import { withIncludes } from '../../../config/import/litellm/includes.ts';
 import { translate } from '../../../config/import/litellm/translate.ts';
-import { translatePortkey } from '../../../config/import/portkey.ts';
+import { translatePortkey } from '../../../config/import/portkey/translate.ts';
 import { loadConfig } from '../../../config/load.ts';
 import type { Loaded } from '../../../config/load.ts';
 import { shippedPlugins } from '../../../config/shipped-plugins.ts';
