@@ -23,6 +23,7 @@ import {
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
 import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
+import type { Conversation } from './items.ts';
 import { toolChoice, toolList, withAdditional } from './tools.ts';
 
 /** The name of this wire format (`ChatRequest.form`). */
@@ -78,59 +79,63 @@ const repeated = [
 
 export function parseResponseRequest(given: unknown): Parsed {
   const body = bodyFields(given);
+  const { input, instructions, previous_response_id: previous, conversation, background, ...parameters } = body;
+  refuseUnkept(conversation, background);
+  refuseSeveral(parameters['n']);
+  const said = optional('instructions', instructions, text);
+  const previousId = optional('previous_response_id', previous, text);
+  const items = itemsIn(input, previousId !== null || isFields(parameters['prompt']));
+  const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
+  const read = isUnread ? nothingRead : messagesOf(items);
+  const request = requestOf(body, parameters, said === null ? read : withInstructions(said, read));
+  return { request, unread: isUnread ? { previous: previousId, items } : null };
+}
+
+/** @param mayBeEmpty the conversation is elsewhere: in a previous response, or in a stored prompt */
+function itemsIn(input: unknown, mayBeEmpty: boolean): readonly unknown[] {
+  const items = (input ?? null) === null && mayBeEmpty ? [] : itemsOf(input);
+  if (items.length === 0 && !mayBeEmpty) throw wrongValue('input', 'must hold at least one item');
+  return items;
+}
+
+const nothingRead: Conversation = { messages: [], adjustments: [] };
+
+const withInstructions = (said: string, { messages, adjustments }: Conversation): Conversation => ({
+  messages: [{ role: 'system', content: said, native: { fields: { instructions: true } } }, ...messages],
+  adjustments,
+});
+
+/** @param parameters the fields of the body that say how to answer, and not to what */
+function requestOf(body: Fields, parameters: Fields, { messages, adjustments: ofItems }: Conversation): ChatRequest {
   const {
     model,
-    input,
-    instructions,
     stream,
+    stream_options: streamOptions,
     store,
-    previous_response_id: previous,
-    conversation,
-    background,
     tools,
     tool_choice: choice,
-    ...others
-  } = body;
-  const {
+    parallel_tool_calls: parallel,
     max_output_tokens: most,
     temperature,
     top_p: topP,
-    parallel_tool_calls: parallel,
     top_logprobs: alternatives,
     user,
     text: form_,
     include,
     reasoning,
-    stream_options: streamOptions,
     ...more
-  } = others;
-  refuseUnkept(conversation, background);
-  refuseSeveral(more['n']);
-  const said = optional('instructions', instructions, text);
-  const previousId = optional('previous_response_id', previous, text);
-  const mayBeEmpty = previousId !== null || isFields(more['prompt']);
-  const items = (input ?? null) === null && mayBeEmpty ? [] : itemsOf(input);
-  if (items.length === 0 && !mayBeEmpty) throw wrongValue('input', 'must hold at least one item');
-  const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
-  const { messages, adjustments: ofItems } = isUnread ? { messages: [], adjustments: [] } : messagesOf(items);
+  } = parameters;
   const adjustments = [...unknownOptions(optional('stream_options', streamOptions, object)), ...ofItems];
-  const wanted = optional('text', form_, fields) ?? {};
-  const thinking = optional('reasoning', reasoning, fields) ?? {};
+  const wanted = optional('text', form_, fields) ?? none;
+  const thinking = optional('reasoning', reasoning, fields) ?? none;
   const included = optional('include', include, listOf(text)) ?? [];
   // 0 alternatives is the default, and other APIs refuse the number without the probabilities
   const topLogprobs = optional('top_logprobs', alternatives, integer) || null;
-  const kept: Kept = {
-    store: optional('store', store, boolean),
-    previous_response_id: previousId,
-    parameters: Object.fromEntries(
-      repeated.flatMap((name) => (body[name] === undefined || body[name] === null ? [] : [[name, body[name]]])),
-    ),
-  };
-  const request: ChatRequest = {
+  return {
     form,
-    door: kept as unknown as Fields,
+    door: doorOf(body, optional('store', store, boolean)) as unknown as Fields,
     model: modelName(model),
-    messages: said === null ? messages : [{ role: 'system', content: said, native: { fields: { instructions: true } } }, ...messages],
+    messages,
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: false,
     reasoning: unsetReasoning,
@@ -149,8 +154,15 @@ export function parseResponseRequest(given: unknown): Parsed {
     ...nativeOf({ more, wanted, thinking, included }),
     ...(adjustments.length > 0 && { adjustments }),
   };
-  return { request, unread: isUnread ? { previous: previousId, items } : null };
 }
+
+const none: Fields = {};
+
+const doorOf = (body: Fields, store: boolean | null): Kept => ({
+  store,
+  previous_response_id: optional('previous_response_id', body['previous_response_id'], text),
+  parameters: Object.fromEntries(repeated.flatMap((name) => ((body[name] ?? null) === null ? [] : [[name, body[name]]]))),
+});
 
 /** Parameters of other APIs. */
 const unknownHere = { stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null };
@@ -159,16 +171,12 @@ const logprobs = 'message.output_text.logprobs';
 
 /** safety: a provider would keep a conversation or a background run, outside the gateway's control. */
 function refuseUnkept(conversation: unknown, background: unknown): void {
-  if (conversation !== undefined && conversation !== null) {
-    throw unsupported(
-      'conversation',
-      'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".',
-    );
-  }
-  if (optional('background', background, boolean) === true) {
-    throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
-  }
+  if (conversation !== undefined && conversation !== null) throw unsupported('conversation', noConversations);
+  if (optional('background', background, boolean) === true) throw unsupported('background', noBackground);
 }
+
+const noConversations = 'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".';
+const noBackground = 'The gateway answers no requests in the background. Leave out "background", or send it as false.';
 
 /**
  * A response has no place for a second answer. A provider of chat completions would give it, and the caller would pay for what nobody sees.
@@ -237,12 +245,15 @@ function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Nativ
     fields,
     lost,
     ...(effort === highest && { changed: [{ parameter: 'reasoning_effort', change: 'taken as xhigh' }] }),
-    ...(fields['prompt'] !== undefined && {
-      needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' },
-    }),
+    ...(fields['prompt'] !== undefined && { needed: storedPrompt }),
   };
   return { native };
 }
+
+const storedPrompt = {
+  param: 'prompt',
+  message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".',
+};
 
 const responseFormat: Check<ResponseFormat> = (param, value) => {
   const { type: given, ...described } = fields(param, value);
