@@ -4,7 +4,7 @@ import { within } from '../../../core/cancellation.ts';
 import { Gathered } from '../../../core/http/body.ts';
 import { bytesPerPart } from '../../../core/http/in-flight.ts';
 import type { ServerLimits } from '../../../core/limits.ts';
-import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
+import type { Decoder, Dialect, Framer, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { parseAnswer, partsIn } from '../../../core/wire/json.ts';
@@ -25,9 +25,8 @@ interface AnswerParts {
 function truncated(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   if (isMalformed(thrown)) {
-    return new GatewayError('upstream_invalid_response', 'The provider sent a compressed answer that cannot be unpacked.', {
-      cause: thrown,
-    });
+    const message = 'The provider sent a compressed answer that cannot be unpacked.';
+    return new GatewayError('upstream_invalid_response', message, { cause: thrown });
   }
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
@@ -40,8 +39,8 @@ export async function failure(
   answer: HttpAnswer,
   { wire, dialect, target }: Pick<AnswerParts, 'dialect' | 'target'> & Partial<Pick<AnswerParts, 'wire'>>,
 ): Promise<GatewayError> {
-  const text = await readError(answer);
-  return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text), asked: wire?.body ?? '' }, target);
+  const body = parsed(await readError(answer));
+  return dialect.decodeError({ status: answer.status, headers: answer.headers, body, asked: wire?.body ?? '' }, target);
 }
 
 const errorBytes = 65_536;
@@ -171,10 +170,8 @@ export function jsonBody(bytes: Buffer, { inFlightBytes }: ServerLimits): unknow
   // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the
   // heap. One answer of 31 MB of them ended a process with a heap of 512 MB
   if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) {
-    throw new GatewayError(
-      'upstream_response_too_large',
-      "The provider's answer has more objects and names than this gateway has memory for.",
-    );
+    const message = "The provider's answer has more objects and names than this gateway has memory for.";
+    throw new GatewayError('upstream_response_too_large', message);
   }
   try {
     return jsonIn(textOf(bytes));
@@ -198,12 +195,10 @@ function jsonIn(text: string): unknown {
 const countsMs = 1000;
 
 /** False: no bytes have come by that time. @param until `performance.now()` */
-const isReady = async (bytes: Bytes, until: number): Promise<boolean> =>
-  await within(
-    Promise.resolve(bytes.ready()).then(() => true),
-    until - performance.now(),
-    false,
-  );
+async function isReady(bytes: Bytes, until: number): Promise<boolean> {
+  const ready = Promise.resolve(bytes.ready()).then(() => true);
+  return await within(ready, until - performance.now(), false);
+}
 
 /** wire: at the end of a text, three events have the whole of it once more (OpenAI: Responses, Streaming events). */
 const repeats = 3;
@@ -221,6 +216,53 @@ function charactersOf(chunk: Chunk): number {
   }
 }
 
+/** The decoding of one stream: how much its events have said so far, and how it has ended. */
+class Decoding {
+  readonly #events: Framer;
+  readonly #decoder: Decoder;
+  readonly #limit: number;
+  /**
+   * Characters of the events that gave no chunk.
+   * safety: a decoder may hold data that gives no chunk yet, such as a signature or the arguments of a call whose name has not come.
+   */
+  #unsaid = 0;
+  /** Characters of the texts so far, which the pipeline limits. */
+  #said = 0;
+  /** What was thrown; null: nothing. `decode` has returned the chunks before the fault. */
+  failed: GatewayError | null = null;
+  isOver = false;
+
+  constructor(events: Framer, decoder: Decoder, limit: number) {
+    this.#events = events;
+    this.#decoder = decoder;
+    this.#limit = limit;
+  }
+
+  /** The chunks of the bytes that came together. @param part null: the body has ended */
+  decode(part: Buffer | null): Chunk[] {
+    const chunks: Chunk[] = [];
+    try {
+      for (const event of part === null ? this.#events.end() : this.#events.push(part)) this.#add(event, chunks);
+      this.isOver = part === null || this.#decoder.done === true;
+      if (this.isOver) chunks.push(...this.#decoder.end());
+    } catch (thrown) {
+      this.failed = GatewayError.from(thrown);
+    }
+    return chunks;
+  }
+
+  #add(event: WireEvent, chunks: Chunk[]): void {
+    const found = this.#decoder.push(event);
+    for (const chunk of found) {
+      this.#said += charactersOf(chunk);
+      chunks.push(chunk);
+    }
+    if (found.length > 0) return;
+    this.#unsaid += event.data.length;
+    if (this.#unsaid > this.#limit + repeats * this.#said) throw tooLarge(this.#limit);
+  }
+}
+
 /**
  * Bytes that are decoded in one turn of the event loop.
  * safety: a provider near by sends as fast as it is read, and Node reads up to 2 MB of a connection in one turn. With twenty such streams
@@ -233,61 +275,28 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
-  const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = {
-    failed: null,
-    isOver: false,
-    countsUntil: null,
-  };
-  /**
-   * Characters of the events that gave no chunk.
-   * safety: a decoder may hold data that gives no chunk yet, such as a signature or the arguments of a call whose name has not come.
-   */
-  let unsaid = 0;
+  const decoding = new Decoding(events, decoder, limits.upstreamBody);
   /** Bytes that were decoded since the source last waited for a turn. */
   let decoded = 0;
-  /** Characters of the texts so far, which the pipeline limits. */
-  let said = 0;
-  const add = (event: WireEvent, chunks: Chunk[]): void => {
-    const found = decoder.push(event);
-    for (const chunk of found) {
-      said += charactersOf(chunk);
-      chunks.push(chunk);
-    }
-    if (found.length > 0) return;
-    unsaid += event.data.length;
-    if (unsaid > limits.upstreamBody + repeats * said) throw tooLarge(limits.upstreamBody);
-  };
-
-  const decode = (part: Buffer | null): Chunk[] => {
-    const chunks: Chunk[] = [];
-    try {
-      for (const event of part === null ? events.end() : events.push(part)) add(event, chunks);
-      state.isOver = part === null || decoder.done === true;
-      if (state.isOver) chunks.push(...decoder.end());
-    } catch (thrown) {
-      // the chunks before the fault are returned first; the next read throws
-      state.failed = GatewayError.from(thrown);
-    }
-    return chunks;
-  };
-
+  /** Until when the token counts may come; null: the answer has not ended as a failure. */
+  let countsUntil: number | null = null;
   return {
     adjustments: wire.adjustments,
     async read() {
-      if (state.failed !== null) throw state.failed;
-      if (state.isOver) return null;
+      if (decoding.failed !== null) throw decoding.failed;
+      if (decoding.isOver) return null;
       if (decoded >= bytesPerTurn) {
         decoded = 0;
         await new Promise((resolve) => setImmediate(resolve));
       }
       const { fault } = decoder;
       if (fault === undefined || fault === null) await bytes.ready();
-      else if (!(await isReady(bytes, (state.countsUntil ??= performance.now() + countsMs)))) throw fault;
+      else if (!(await isReady(bytes, (countsUntil ??= performance.now() + countsMs)))) throw fault;
       const part = taken(bytes, truncated);
       decoded += part?.length ?? 0;
-      const chunks = decode(part);
-      if (state.failed !== null && chunks.length === 0) throw state.failed;
-      if (state.isOver && state.failed === null && part !== null) bytes.release();
+      const chunks = decoding.decode(part);
+      if (decoding.failed !== null && chunks.length === 0) throw decoding.failed;
+      if (decoding.isOver && decoding.failed === null && part !== null) bytes.release();
       return chunks;
     },
     cancel: () => bytes.cancel(),
