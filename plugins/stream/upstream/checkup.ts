@@ -34,27 +34,22 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
   const examined = await Promise.all(on.map((provider) => examine(provider, dialects.get(provider.dialect) as Dialect)));
   return [
     ...examined.flatMap(({ findings }) => findings),
-    ...(on.length === 0
-      ? [
-          {
-            part: 'providers',
-            state: 'warning',
-            text: 'no provider of a vendor is on',
-            fix: 'put a key into the environment or into .env beside the config',
-          } as const,
-        ]
-      : []),
-    ...(off.length === 0
-      ? []
-      : [
-          {
-            part: 'providers',
-            state: 'note',
-            text: `off: ${off.map(({ id, missing }) => `${id} (${missing} is not set)`).join(', ')}`,
-          } as const,
-        ]),
+    ...(on.length === 0 ? [noneIsOn] : []),
+    ...(off.length === 0 ? [] : [ofMissing(off)]),
     ofClock(examined.flatMap(({ skewMs }) => skewMs ?? [])),
   ];
+}
+
+const noneIsOn: Finding = {
+  part: 'providers',
+  state: 'warning',
+  text: 'no provider of a vendor is on',
+  fix: 'put a key into the environment or into .env beside the config',
+};
+
+function ofMissing(off: readonly Provider[]): Finding {
+  const names = off.map(({ id, missing }) => `${id} (${missing} is not set)`);
+  return { part: 'providers', state: 'note', text: `off: ${names.join(', ')}` };
 }
 
 /** The finding about the clock. The provider with the smallest difference decides, because another provider's clock may be wrong itself. */
@@ -70,6 +65,12 @@ function ofClock(skews: readonly number[]): Finding {
   };
 }
 
+/** What a finding is about. */
+interface About {
+  readonly part: string;
+  readonly host: string;
+}
+
 interface Reply {
   readonly status: number;
   readonly skewMs: number | null;
@@ -83,76 +84,82 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   const part = provider.id;
   const base = addressOf(provider, dialect);
   if (base === null) return { findings: [{ part, state: 'fault', text: 'has no address', fix: 'give it a base_url' }], skewMs: null };
-  const { origin, pathname, host } = new URL(base);
-  const pool = new undici.Pool(origin, {
+  const url = new URL(base);
+  const pool = new undici.Pool(url.origin, {
     connections: 1,
     factory: connectionsBy(wayTo(base, provider)),
     allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const { path, headers: own } = dialect.probe ?? { path: '/models' };
-  const wire = { path, headers: { ...own }, body: '', adjustments: [] };
-  const ask = async (headers: Readonly<Record<string, string>>): Promise<Reply> =>
-    await reply(
-      { method: 'GET', path: pathname.replace(/\/$/, '') + path, headers, connectMs, isTaken: false },
-      { pool, dialect, provider },
-    );
   try {
-    const bare = headersOf(wire, undefined, provider);
-    const open = await ask(bare);
-    // self-hosted servers have a list of models; some vendors have none
-    if (open.status === 404 && provider.baseUrl !== null) {
-      return {
-        findings: [
-          {
-            part,
-            state: 'warning',
-            text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`,
-            fix: 'check the path of base_url: most servers want /v1 at its end',
-          },
-        ],
-        skewMs: open.skewMs,
-      };
-    }
-    const keys =
-      provider.keyPool.length > 0
-        ? provider.keyPool
-        : [provider.apiKey].filter((key) => key !== null).map((secret) => ({ secret, number: 1 }));
-    const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
-    const isKeyless = keys.length === 0 && dialect.sign === undefined && provider.auth === null;
-    const unusable = isKeyless ? unusableFor(open, { part, host }) : null;
-    if (unusable !== null) return { findings: [unusable], skewMs: open.skewMs };
-    if (!isAsked) {
-      return {
-        findings: [
-          {
-            part,
-            state: 'good',
-            text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}`,
-          },
-        ],
-        skewMs: open.skewMs,
-      };
-    }
-    const findingOf = async ({ secret, number }: PoolKey): Promise<Finding> =>
-      ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey: secret })), {
-        part,
-        host,
-        open,
-        name: keys.length > 1 ? `key ${number}` : 'the key',
-      });
-    const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0]?.secret ?? null }), bare);
-    return { findings: isReplaced ? [ofEntry(open, { part, host })] : await Promise.all(keys.map(findingOf)), skewMs: open.skewMs };
+    return await examineAt(url, { provider, dialect, pool });
   } catch (thrown) {
     const error = GatewayError.from(thrown);
-    return {
-      findings: [{ part, state: 'fault', text: `${host}: ${error.message}${detailOf(error.cause)}`, fix: fixOf(error.cause) }],
-      skewMs: null,
-    };
+    const text = `${url.host}: ${error.message}${detailOf(error.cause)}`;
+    return { findings: [{ part, state: 'fault', text, fix: fixOf(error.cause) }], skewMs: null };
   } finally {
     await pool.destroy();
   }
+}
+
+interface Reached {
+  readonly provider: Provider;
+  readonly dialect: Dialect;
+  readonly pool: InstanceType<typeof undici.Pool>;
+}
+
+/** Asks for the list of models without a key, and where that does not say everything, with each key. Throws where nothing answers. */
+async function examineAt({ pathname, host }: URL, reached: Reached): Promise<Examined> {
+  const { provider, dialect } = reached;
+  const { path: probed, headers: own } = dialect.probe ?? { path: '/models' };
+  const path = pathname.replace(/\/$/, '') + probed;
+  const wire = { path: probed, headers: { ...own }, body: '', adjustments: [] };
+  const ask = async (headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    await reply({ method: 'GET', path, headers, connectMs, isTaken: false }, reached);
+  const bare = headersOf(wire, undefined, provider);
+  const open = await ask(bare);
+  const { skewMs } = open;
+  const about = { part: provider.id, host };
+  const keys = keysOf(provider);
+  const enough = withoutKeys(open, { provider, dialect, keys, path, about });
+  if (enough !== null) return { findings: [enough], skewMs };
+  const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0]?.secret ?? null }), bare);
+  if (isReplaced) return { findings: [ofEntry(open, about)], skewMs };
+  const findingOf = async ({ secret, number }: PoolKey): Promise<Finding> => {
+    const answered = await ask(headersOf(wire, dialect, { ...provider, apiKey: secret }));
+    return ofKey(answered, { ...about, open, name: keys.length > 1 ? `key ${number}` : 'the key' });
+  };
+  return { findings: await Promise.all(keys.map(findingOf)), skewMs };
+}
+
+function keysOf({ keyPool, apiKey }: Provider): readonly PoolKey[] {
+  if (keyPool.length > 0) return keyPool;
+  return apiKey === null ? [] : [{ secret: apiKey, number: 1 }];
+}
+
+interface Asked extends Pick<Reached, 'provider' | 'dialect'> {
+  readonly keys: readonly PoolKey[];
+  /** Where the list of models was looked for. */
+  readonly path: string;
+  readonly about: About;
+}
+
+/** The finding where the reply to a request without a key is enough for it; null: the keys must be tried. */
+function withoutKeys(open: Reply, { provider, dialect, keys, path, about }: Asked): Finding | null {
+  const { part, host } = about;
+  // self-hosted servers have a list of models; some vendors have none
+  if (open.status === 404 && provider.baseUrl !== null) {
+    const fix = 'check the path of base_url: most servers want /v1 at its end';
+    return { part, state: 'warning', text: `${host} answers, and knows no ${path}`, fix };
+  }
+  const isSigned = dialect.sign !== undefined;
+  const hasCredentials = keys.length > 0 || provider.auth !== null;
+  const unusable = hasCredentials || isSigned ? null : unusableFor(open, about);
+  if (unusable !== null) return unusable;
+  if (keys.length > 0 && !isSigned && dialect.authorise !== undefined) return null;
+  const unknown = hasCredentials ? '; whether it accepts the credentials is not known' : '';
+  return { part, state: 'good', text: `${host} answers${unknown}` };
 }
 
 /** What Node says of a failed connection. OpenSSL has its message in `reason`, without places in its source. */
@@ -166,12 +173,13 @@ function detailOf(cause: unknown): string {
  * The finding for a reply that shows that no request is answered there: from a server that fails, or not from the API at all (a
  * page for people at a wrong path, a proxy that wants a sign-in, an http address where https is served). Null for any other reply.
  */
-function unusableFor({ status, odd }: Reply, { part, host }: { part: string; host: string }): Finding | null {
+function unusableFor({ status, odd }: Reply, { part, host }: About): Finding | null {
   if (odd !== null) {
+    const then = odd === 'redirect' ? ', which is not followed' : ' and no list of models';
     return {
       part,
       state: 'warning',
-      text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`,
+      text: `${host} answers with a ${odd}${then}`,
       fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)',
     };
   }
@@ -184,7 +192,7 @@ function unusableFor({ status, odd }: Reply, { part, host }: { part: string; hos
   };
 }
 
-function ofKey(answered: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
+function ofKey(answered: Reply, { part, host, open, name }: About & { open: Reply; name: string }): Finding {
   const { status, error } = answered;
   const unusable = unusableFor(answered, { part, host });
   if (unusable !== null) return unusable;
@@ -199,7 +207,7 @@ function ofKey(answered: Reply, { part, host, open, name }: { part: string; host
 }
 
 /** The reply where headers of the entry replace the header with the key, as they do in each request. */
-function ofEntry(answered: Reply, { part, host }: { part: string; host: string }): Finding {
+function ofEntry(answered: Reply, { part, host }: About): Finding {
   const { status, error } = answered;
   const unusable = unusableFor(answered, { part, host });
   if (unusable !== null) return unusable;
@@ -211,11 +219,8 @@ function ofEntry(answered: Reply, { part, host }: { part: string; host: string }
       fix: 'set valid headers, or remove them',
     };
   }
-  return {
-    part,
-    state: 'good',
-    text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key`,
-  };
+  const how = error === null ? '' : ` (${status})`;
+  return { part, state: 'good', text: `${host} answers${how}; headers of the entry are sent in place of the key` };
 }
 
 /** Judges only an address that the operator has written, because some vendors have pages where others have a list of models. */
@@ -225,30 +230,18 @@ function oddOf({ status, headers }: HttpAnswer, { baseUrl }: Provider): Reply['o
   return status < 300 && /^\s*text\/html\b/i.test(String(headers['content-type'] ?? '')) ? 'web page' : null;
 }
 
-async function reply(
-  request: ConnectionRequest,
-  { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider },
-): Promise<Reply> {
+async function reply(request: ConnectionRequest, { pool, dialect, provider }: Reached): Promise<Reply> {
   const answer = new HttpAnswer();
-  const late = setTimeout(
-    () => answer.cancel(new GatewayError('upstream_timeout', `The provider did not answer within ${limitMs / 1000} s.`)),
-    limitMs,
-  );
+  const late = setTimeout(() => answer.cancel(new GatewayError('upstream_timeout', tooLate)), limitMs);
   try {
     pool.dispatch(request, answer);
     await answer.head;
     const { status, headers } = answer;
     const date = Date.parse(String(headers['date'] ?? ''));
     const skewMs = Number.isNaN(date) ? null : Date.now() - date;
-    return {
-      status,
-      skewMs,
-      odd: oddOf(answer, provider),
-      error:
-        status < 300
-          ? null
-          : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)),
-    };
+    const target = { provider } as Target;
+    const error = status < 300 ? null : await failure(answer, { dialect, target }).catch((thrown: unknown) => GatewayError.from(thrown));
+    return { status, skewMs, odd: oddOf(answer, provider), error };
   } catch (thrown) {
     throw unreachable(thrown);
   } finally {
@@ -256,3 +249,5 @@ async function reply(
     answer.cancel();
   }
 }
+
+const tooLate = `The provider did not answer within ${limitMs / 1000} s.`;
