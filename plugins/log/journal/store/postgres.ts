@@ -64,22 +64,31 @@ const columnTypes: Readonly<Record<FieldKind, string>> = {
   dollars: 'bigint',
   json: 'json',
 };
-const columnNames = requestColumns.map(({ column }) => column).join(', ');
+const typed = ({ column, kind }: { readonly column: string; readonly kind: FieldKind }): string => `${column} ${columnTypes[kind]}`;
+const requestNames = requestColumns.map(({ column }) => column).join(', ');
+const attemptNames = Object.keys(attemptColumns).join(', ');
+const attemptTypes = Object.entries(attemptColumns).map((pair) => pair.join(' '));
 
 /** cost: one parameter, so the statement is the same text for any number of rows; a list of values would be parsed anew for each number. */
 const insertRequests = `
-  insert into gateway_requests (${columnNames}) select ${columnNames} from json_to_recordset($1::json)
-  as x(${requestColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) on conflict do nothing`;
-const insertBodies =
-  'insert into gateway_bodies (id, request, response, reasoning, upstream) select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text, upstream text) on conflict do nothing';
-const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColumns).join(', ')}) select ${Object.keys(attemptColumns).join(', ')} from json_to_recordset($1::json) as x(${Object.entries(
-  attemptColumns,
-)
-  .map((pair) => pair.join(' '))
-  .join(', ')}) on conflict do nothing`;
-const fillRequests = `update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')} from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) where r.id = x.id and r.id between $2 and $3`;
-const insertTags =
-  'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
+  insert into gateway_requests (${requestNames}) select ${requestNames} from json_to_recordset($1::json)
+  as x(${requestColumns.map(typed).join(', ')}) on conflict do nothing`;
+const insertBodies = `
+  insert into gateway_bodies (id, request, response, reasoning, upstream) select * from json_to_recordset($1::json)
+  as x(id uuid, request text, response text, reasoning text, upstream text) on conflict do nothing`;
+const insertAttempts = `
+  insert into gateway_attempts (${attemptNames}) select ${attemptNames} from json_to_recordset($1::json)
+  as x(${attemptTypes.join(', ')}) on conflict do nothing`;
+const insertTags = `
+  insert into gateway_tags select * from json_to_recordset($1::json)
+  as x(name text, value text, id uuid) on conflict do nothing`;
+const fillRequests = `
+  update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')}
+  from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(typed).join(', ')})
+  where r.id = x.id and r.id between $2 and $3`;
+const forgetBodies = `
+  update gateway_bodies set request = null, response = null, reasoning = null, upstream = null
+  where id = $1 and (request is not null or response is not null or reasoning is not null or upstream is not null)`;
 
 /** Classes of SQLSTATE for faults of the sent values: data exceptions, constraints, and limits of the program. */
 const ofRows = new Set(['22', '23', '54']);
@@ -101,18 +110,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
   // reads have connections of their own: a page sends several queries at once, and records must not wait for a page
   const reading = createPool(url, { max: 6 });
   const weeks = new Set<number>();
-  const engine: Engine = {
-    grammar,
-    all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
-    floor: () => floorOf(retentionDays, Date.now()),
-    swap: (first, second) =>
-      connected(writing, (client) =>
-        within(client, async () => {
-          const { rowCount } = await client.query(first.sql, [...first.values]);
-          if (rowCount !== 0) await client.query(second.sql, [...second.values]);
-        }),
-      ),
-  };
+  const engine = engineOn({ reading, writing, retentionDays });
   const roller = new Roller(engine);
   return {
     batch,
@@ -121,12 +119,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     open: async () => await openThrough(url, [writing, reading]),
     async insert(rows) {
       try {
-        await insertInto(writing, rows, weeks);
-      } catch (error) {
-        // this or another process has dropped a week that is still in `weeks`
-        if (!isMissingWeek(error)) throw error;
-        weeks.clear();
-        await insertInto(writing, rows, weeks);
+        await insertWith(weeks, rows, writing);
       } finally {
         // an insert that fails may have stored some of its parts
         await unroll(writing, periodsOf(rows.map(({ request }) => timeOfId(request.id))));
@@ -150,14 +143,41 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
       if (!isId(id)) return false;
       await writing.query('update gateway_requests set prompt_start = null where id = $1', [id]);
       // safety: an empty row stays, or a journal that is read again after a crash would bring the bodies back
-      const { rowCount } = await writing.query(
-        'update gateway_bodies set request = null, response = null, reasoning = null, upstream = null where id = $1 and (request is not null or response is not null or reasoning is not null or upstream is not null)',
-        [id],
-      );
+      const { rowCount } = await writing.query(forgetBodies, [id]);
       return rowCount !== 0;
     },
     close: async () => void (await Promise.all([writing.end(), reading.end()])),
   };
+}
+
+interface Pools {
+  readonly reading: Pool;
+  readonly writing: Pool;
+}
+
+const engineOn = ({ reading, writing, retentionDays }: Pools & Pick<StoreSettings, 'retentionDays'>): Engine => ({
+  grammar,
+  all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
+  floor: () => floorOf(retentionDays, Date.now()),
+  swap: (first, second) =>
+    connected(writing, (client) =>
+      within(client, async () => {
+        const { rowCount } = await client.query(first.sql, [...first.values]);
+        if (rowCount !== 0) await client.query(second.sql, [...second.values]);
+      }),
+    ),
+});
+
+/** @param weeks those whose partitions are known to exist */
+async function insertWith(weeks: Set<number>, rows: readonly Row[], pool: Pool): Promise<void> {
+  try {
+    await insertInto(pool, rows, weeks);
+  } catch (error) {
+    // this or another process has dropped a week that is still in `weeks`
+    if (!isMissingWeek(error)) throw error;
+    weeks.clear();
+    await insertInto(pool, rows, weeks);
+  }
 }
 
 /**
@@ -242,16 +262,22 @@ async function runSteps<T>(client: PoolClient, steps: Steps<T>): Promise<T> {
   return step.value;
 }
 
+/** The condition for rows of some periods, whose `arraysOf` are the first two values. */
+const inPeriods = '(starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))';
+
+const arraysOf = (periods: readonly Period[]): [starts: number[], spans: number[]] => [
+  periods.map(({ start }) => start),
+  periods.map(({ span }) => span),
+];
+
 async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void> {
+  const filled = rows.map(({ id, asked }) => ({ id, ...asked }));
   const attempts = rows.flatMap((row) => row.attempts);
   const periods = periodsOf(rows.map(({ id }) => timeOfId(id)));
   await within(client, async () => {
-    await client.query(fillRequests, [JSON.stringify(rows.map(({ id, asked }) => ({ id, ...asked }))), rows.at(-1)?.id, rows[0]?.id]);
+    await client.query(fillRequests, [JSON.stringify(filled), rows.at(-1)?.id, rows[0]?.id]);
     if (attempts.length > 0) await client.query(insertAttempts, [JSON.stringify(attempts)]);
-    await client.query(
-      'delete from gateway_rollup where dimension = $3 and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))',
-      [periods.map(({ start }) => start), periods.map(({ span }) => span), complete],
-    );
+    await client.query(`delete from gateway_rollup where dimension = $3 and ${inPeriods}`, [...arraysOf(periods), complete]);
   });
 }
 
@@ -274,21 +300,16 @@ async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void
  * by sums at this moment; the second deletes those sums. A claim that comes later sees the new records.
  */
 async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
-  const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
+  const values = arraysOf(periods);
   for (let time = 0; time < 2; time++) {
-    await pool.query(
-      'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))',
-      values,
-    );
+    await pool.query(`delete from gateway_rollup where starts_at = any($1) and ${inPeriods}`, values);
   }
 }
 
 async function dropWeek(pool: Pool, before: number): Promise<boolean> {
   const { rows } = await pool.query<{ name: string }>(listPartitions);
-  const drops = dropOld(
-    rows.map(({ name }) => name),
-    before,
-  );
+  const names = rows.map(({ name }) => name);
+  const drops = dropOld(names, before);
   if (drops.length === 0) return false;
   await oneByOne(pool, drops);
   return true;
@@ -306,12 +327,10 @@ async function openThrough(url: string | null, pools: readonly Pool[]): Promise<
 }
 
 const migrationMs = 600_000;
+const unhurried: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 
 /** Migrates on a connection of its own without a time limit for statements: an index on years of records takes long. */
-async function migrateAt(
-  url: string | null,
-  limits: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 },
-): Promise<void> {
+async function migrateAt(url: string | null, limits: Partial<ClientConfig> = unhurried): Promise<void> {
   const client = new Client({ ...settingsOf(url), ...limits, query_timeout: migrationMs });
   client.on('error', ignore);
   try {
