@@ -1,0 +1,38 @@
+/**
+ * The live tail of one gateway, while it runs: the hub of its watchers, which begins with
+ * the first of them, and the tails of the other workers, where there are some.
+ */
+import type { Gateway } from '../../../core/host/plugin.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { LogRequest } from './answers.ts';
+import { createHub } from './hub.ts';
+import type { Hub } from './hub.ts';
+import { SharedTail } from './shared-tail.ts';
+import { tailRequests } from './tail.ts';
+
+export class LiveTail {
+  #hub: Hub | null = null;
+  /** Null: this process serves alone. */
+  readonly #shared: SharedTail | null;
+
+  constructor({ log, peers }: Pick<Gateway, 'log' | 'peers'>) {
+    const hasWatchers = (): boolean => this.#hub?.hasWatchers === true;
+    const heard: Hub['offer'] = (records) => this.#hub?.offer(records);
+    this.#shared = peers === null ? null : new SharedTail({ peers, reader: log.reader, hasWatchers, heard });
+  }
+
+  /** Called when the log can be read. */
+  open(): void {
+    this.#shared?.open();
+  }
+
+  answer(asked: LogRequest): Promise<Answer> {
+    this.#hub ??= createHub(asked.reader);
+    return tailRequests(asked, this.#hub, this.#shared);
+  }
+
+  close(): void {
+    this.#shared?.close();
+    this.#hub?.close();
+  }
+}
