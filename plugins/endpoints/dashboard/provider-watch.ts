@@ -1,6 +1,7 @@
 /** Counts the attempts at each provider since the start of the process, in memory, with the last success and the last failure. */
 import { isFault } from '../../../core/log/attempts.ts';
 import type { AttemptResult } from '../../../core/pipeline/context.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 
 /** The attempts at one provider since the start. */
 export interface Seen {
@@ -22,6 +23,12 @@ export interface ProviderWatch {
   of(provider: string): Seen | null;
   /** What was seen, by provider. */
   all(): Record<string, Seen>;
+}
+
+/** Asks the other workers what they have seen. Resolves with what all have seen of a provider. */
+export async function seenByAll(watch: ProviderWatch, peers: Peers | null): Promise<(provider: string) => Seen | null> {
+  const others = ((await peers?.ask('seen', null)) ?? []) as Record<string, Seen>[];
+  return (provider) => others.reduce((sum, one) => seenTogether(sum, one[provider] ?? null), watch.of(provider));
 }
 
 /** What two processes have seen of one provider. */

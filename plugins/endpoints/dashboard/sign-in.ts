@@ -7,7 +7,7 @@ import { parseJson } from '../../../core/wire/json.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Arrived, Principal } from '../../../core/pipeline/context.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
-import type { EndpointRequest } from '../../../core/http/routes.ts';
+import type { EndpointRequest, Routes } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 
 export interface SignIn {
@@ -17,6 +17,15 @@ export interface SignIn {
 
 export interface SignedIn {
   readonly signed_in: boolean;
+}
+
+/** Adds `POST` and `DELETE /api/session`. */
+export function addSession(routes: Routes, { begin, end }: ReturnType<typeof createSignIn>): void {
+  const session = { path: '/api/session', auth: 'none' } as const;
+  const answer = { 'application/json': 'SignedIn' };
+  const about = { summary: 'Sign a browser in', body: 'SignIn', answer };
+  routes.add({ ...session, method: 'POST', bodyLimit: 4096, about, handle: begin });
+  routes.add({ ...session, method: 'DELETE', about: { summary: 'Sign a browser out', answer }, handle: end });
 }
 
 /**
