@@ -5,30 +5,21 @@
  * fails or changes a request, unless `durability: strict` asks for it, or delays it by more than its own write.
  */
 import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import type { FromSchema } from 'json-schema-to-ts';
-import { GatewayError } from '../../../core/errors.ts';
-import { keepsNoBodies } from '../../../core/pipeline/context.ts';
-import type { RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
-import { EARLY } from '../../../core/pipeline/hooks.ts';
-import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { within } from '../../../core/cancellation.ts';
+import { keepsNoBodies } from '../../../core/pipeline/context.ts';
+import type { Streaming } from '../../../core/pipeline/context.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { checkStore, databaseCommands } from './commands.ts';
-import type { LogEvents } from './events.ts';
-import { createEvents } from './events.ts';
 import { createClient } from './drain/client.ts';
-import { finishedFrame, finishedFrameWithBodies, startedFrame } from './write/entry.ts';
-import { lengthOf } from './write/frames.ts';
-import type { Frame } from './write/frames.ts';
+import { createEvents } from './events.ts';
 import { createHealth } from './health.ts';
 import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
-import { nothingLost } from './write/lost.ts';
-import { createInstance, remakeInstance, removeInstance, rootOf } from './write/segments.ts';
-import type { Instance } from './write/segments.ts';
 import { faultOfAddress } from './store/postgres-address.ts';
-import { JournalWriter } from './write/writer.ts';
+import { nothingLost } from './write/lost.ts';
+import { OwnJournal } from './write/own-journal.ts';
+import { rootOf } from './write/segments.ts';
 import { Writers } from './write/writers.ts';
 
 const schema = {
@@ -80,80 +71,53 @@ export default definePlugin<Options>({
   commands: databaseCommands,
   checkup: async ({ config }, options) => [await checkStore(config.server.dataDir, options)],
   keepsLog: true,
-  apply(
-    { hooks, log, logger, config, state, peers },
-    { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes },
-  ) {
+  apply({ hooks, log, logger, config, state, peers }, options) {
+    const { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes } = options;
     const fault = store === 'postgres' ? faultOfAddress(url) : null;
     if (fault !== null) throw new Error(fault);
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
     const isDurable = durability !== 'os';
-    const isStrict = durability === 'strict';
-    let instance: Instance | null = null;
-    let writer: JournalWriter | null = null;
-    const events: LogEvents = createEvents(logger);
-    const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const lost = state('lost', nothingLost);
     const writers = state('writers', () => new Writers());
-    const buried = (records: number): void => void (lost.deadLettered += records);
-    const gone = (): void => {
-      // the thread may have reported the missing folder more than once
-      if (instance === null || writer === null || existsSync(instance.folder)) return;
-      instance = madeAgain(instance, { writer, logger });
-    };
-    const client = createClient({ logger, disk, gone, buried });
-    const trouble = (): string | null => writer?.trouble ?? null;
-    log.provide(
-      createLogReader({
-        client,
-        others: new OtherJournals(peers, client),
-        events,
-        trouble,
-        counts: () => writer?.counts ?? { ...lost, written: 0 },
-        retentionDays,
-        bodies,
-        place: hash('sha256', `${store} ${url ?? dataDir}`),
-      }),
-    );
+    const journal = new OwnJournal({ root, maxBytes, isDurable, isStrict: durability === 'strict', logger, lost });
+    const client = createClient({
+      logger,
+      disk: ({ removed, elsewhere }) => journal.writer?.onDisk(removed, elsewhere),
+      gone: () => journal.makeAgain(),
+      buried: (records) => void (lost.deadLettered += records),
+    });
+    const events = createEvents(logger);
+    const others = new OtherJournals(peers, client);
+    const trouble = (): string | null => journal.trouble;
+    const place = hash('sha256', `${store} ${url ?? dataDir}`);
+    log.provide(createLogReader({ client, others, events, trouble, counts: () => journal.counts, retentionDays, bodies, place }));
 
     hooks.boot.tapPromise(async () => {
-      instance = begin(root);
-      writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger, lost });
+      const { folder, writer } = journal.begin();
       writers.add(writer, client.endElsewhere);
-      await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
+      await client.open({ store, url, dataDir, root, folder, retentionDays, isDurable });
     });
-
     /** Requests that asked for their bodies not to be kept, while they run. */
     const withoutBodies = new Set<string>();
     hooks.metadata.tap((metadata, context) => {
       if (keepsNoBodies(context)) withoutBodies.add(context.id);
       return metadata;
     });
-    const starts = new Starts((context) =>
-      writer === null ? undefined : isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context)),
-    );
+    const starts = new Starts(journal);
     hooks.open.tapPromise({ stage: EARLY }, (context) => starts.open(context));
     hooks.log.tapPromise(async (record) => {
       starts.over(record.id);
       const isKept = !withoutBodies.delete(record.id) && bodies;
       events.tell(record, isKept);
-      if (writer === null) return;
-      const written = put(record, { writer, isKept, logger });
-      await (isStrict ? certain(written) : written);
+      await journal.finish(record, isKept);
     });
     const health = createHealth(client, trouble, peers);
     hooks.health.tapPromise(async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {
-      if (writer !== null) await writers.close(writer, logger);
-      const isDrained = await client.close(drainAtCloseMs);
-      if (instance === null) return;
-      if (isDrained) return removeInstance(instance);
-      instance.claim.release();
-      logger.warn('the store did not take the rest of the journal; it stays in its folder, and any gateway with this data_dir stores it', {
-        folder: instance.folder,
-      });
+      if (journal.writer !== null) await writers.close(journal.writer, logger);
+      journal.leave(await client.close(drainAtCloseMs));
     };
   },
 });
@@ -163,97 +127,23 @@ export default definePlugin<Options>({
  * it leaves `interrupted` and no hole. A hedge waits for the same write as the first attempt.
  */
 class Starts {
-  readonly #write: (context: Streaming) => Promise<void> | undefined;
+  readonly #journal: Pick<OwnJournal, 'start'>;
   /** The writes of requests that may have a hedge, by the id of the request. */
   readonly #hedged = new Map<string, Promise<void>>();
 
-  /** @param write puts the start of a request into the journal; undefined: there is no journal yet */
-  constructor(write: (context: Streaming) => Promise<void> | undefined) {
-    this.#write = write;
+  constructor(journal: Pick<OwnJournal, 'start'>) {
+    this.#journal = journal;
   }
 
   async open(context: Streaming): Promise<undefined> {
     const { id, policy, attempt } = context;
     const isFirst = attempt.number === 1;
-    const written = isFirst ? this.#write(context) : this.#hedged.get(id);
+    const written = isFirst ? this.#journal.start(context) : this.#hedged.get(id);
     if (isFirst && written !== undefined && policy.hedgeMs !== null) this.#hedged.set(id, written);
     await written;
   }
 
   over(id: string): void {
     this.#hedged.delete(id);
-  }
-}
-
-const startedPatienceMs = 100;
-/** Less than the time that the core waits for an observer. */
-const strictPatienceMs = 900;
-
-/** The write; a disk that hangs does not delay the request. */
-async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
-  const { writesNow } = writer;
-  const written = writer.append(frame);
-  // cost: where no write can hang, this would make and clear a timer for each request
-  await (writesNow ? written : within(written, startedPatienceMs, false));
-}
-
-/** The write, or an error: without a record on the disk, no provider is asked, and no answer ends. */
-async function certain(written: Promise<boolean>): Promise<void> {
-  if (await within(written, strictPatienceMs, false)) return;
-  throw new GatewayError(
-    'log_unavailable',
-    'The request log cannot be written now, and this gateway answers only requests that are on record.',
-    { retryAfterMs: 1000 },
-  );
-}
-
-/** Makes a folder for this gateway's journal. Without one nothing could be kept, so the start fails before the first request. */
-function begin(root: string): Instance {
-  try {
-    return createInstance(root);
-  } catch (cause) {
-    const refused = new Error(
-      `The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir.`,
-      { cause },
-    );
-    throw Object.assign(refused, { exitCode: 4 });
-  }
-}
-
-/** Makes a deleted folder of a journal again, if that is possible. */
-function madeAgain(instance: Instance, { writer, logger }: { writer: JournalWriter; logger: Logger }): Instance {
-  try {
-    const again = remakeInstance(instance);
-    writer.moveOn();
-    logger.warn('the folder of the journal was deleted while the gateway used it; it is made again', { folder: again.folder });
-    return again;
-  } catch {
-    // the thread of the store will report the missing folder again
-    return instance;
-  }
-}
-
-interface Keeping {
-  readonly writer: JournalWriter;
-  readonly isKept: boolean;
-  readonly logger: Logger;
-}
-
-/** Puts the record into the journal. Resolves when it is written, or when the write has failed. */
-function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<boolean> {
-  if (!isKept || (record.request === null && record.response === null)) return writer.append(finishedFrame(record));
-  const frame = writer.pressure === 'none' ? withBodies(record, logger) : null;
-  if (frame !== null && writer.hasRoomFor(lengthOf(frame))) return writer.append(frame);
-  writer.lost.bodiesDropped++;
-  return writer.append(finishedFrame(record));
-}
-
-function withBodies(record: RequestRecord, logger: Logger): Frame {
-  try {
-    return finishedFrameWithBodies(record);
-  } catch (error) {
-    // a plugin may have put a value into a body that JSON cannot write
-    logger.error('the bodies of a request cannot be written; its record is kept without them', { request: record.id, error });
-    return finishedFrame(record);
   }
 }
