@@ -5,14 +5,15 @@
  * rests, the request waits for the first target whose rest ends if that is soon, and otherwise is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Policy } from '../../../core/config.ts';
+import type { Config, Policy } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { accountsOf, inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
-import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
-import { isThenable } from '../../../core/taps/runners.ts';
+import type { Attempt, AttemptResult, Candidate, Normalised, Streaming } from '../../../core/pipeline/context.ts';
 import { drop, noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
+import type { Secret } from '../../../core/secret.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
@@ -33,60 +34,23 @@ export default definePlugin({
   commands: targetCommands,
   apply({ hooks, state, routes, config, metrics, peers, logger }) {
     const targets = state('targets', () => new Targets());
-    /** Requests for which only one target was left. */
-    const alone = new WeakSet<object>();
-    /**
-     * The targets that each request is to try after their rest.
-     * cost: mostly the Map is empty, and a look into an empty Map takes no time.
-     */
-    const tried = new Map<object, readonly Target[]>();
-    const look = (candidates: readonly Candidate[], context: Normalised): Look => {
-      const looked = lookAt(candidates, context.policy, (candidate) => targets.standing(candidate, context.id));
-      if (looked.standing === 1) alone.add(context);
-      // safety: a request that is over would never release the target
-      if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) {
-        tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
-      }
-      return looked;
-    };
-
-    const route = (candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> => {
-      const looked = look(candidates, context);
-      return looked.standing > 0 || looked.resting === 0 ? looked.candidates : outwait(looked, candidates, { context, look });
-    };
+    const tries = new Tries(targets);
     // cost: a request that does not wait gets its candidates without a promise
     hooks.route.tap({ stage: LATE }, (candidates, context) => {
-      const routed = route(candidates, context);
+      const looked = tries.look(candidates, context);
+      const mustWait = looked.standing === 0 && looked.resting > 0;
+      if (mustWait) return outwait(looked, candidates, { context, tries });
       const { hedgeMs } = context.policy;
-      return hedgeMs === null || isThenable(routed) ? routed : targets.outrun.inOrder(routed, hedgeMs, context.isDryRun);
+      return hedgeMs === null ? looked.candidates : targets.outrun.inOrder(looked.candidates, hedgeMs, context.isDryRun);
     });
-    hooks.attempted.tap((result, context) => {
-      const { candidate, startedAt, number, hasBegun } = context.attempt;
-      if (targets.isOfRequest(result, candidate)) return;
-      const now = performance.now();
-      const { outcome, status, retryAfterMs } = result;
-      const isNews = targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
-      if (isNews) logger.warn('a target rests, because its key is refused', { target: candidate.target, code: outcome, status });
-      // a hedged attempt may have had less time than `hedge_ms`
-      const { hedgeMs } = context.policy;
-      if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) {
-        targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
-      }
-      if (peers !== null && isTold(result)) {
-        peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
-      }
-    });
-    const apiKeys = new Map(
-      Array.from(config.providers.values())
-        .flatMap(accountsOf)
-        .map(({ account, apiKey }) => [account, apiKey]),
-    );
-    peers?.on('told', (told) => targets.hear(told as Told, apiKeys.get(accountOf((told as Told).target))));
+    hooks.attempted.tap(createLearner({ targets, tries, peers, logger }));
     hooks.settle.tap((record, context) => {
-      for (const target of tried.get(context) ?? []) target.release(record.id);
-      tried.delete(context);
+      tries.over(record.id, context);
       return record;
     });
+
+    const apiKeys = apiKeysOf(config);
+    peers?.on('told', (told) => targets.hear(told as Told, apiKeys.get(accountOf((told as Told).target))));
     addTargetRoutes(routes, { targets, config, peers });
     metrics.add(() => {
       // a reload may have replaced a key, and no request has met the new one yet
@@ -95,6 +59,74 @@ export default definePlugin({
     });
   },
 });
+
+/** What is known of the running requests: which targets each is to try after their rest, and whether one target alone was left. */
+class Tries {
+  readonly #targets: Targets;
+  /** Requests for which only one target was left. */
+  readonly #alone = new WeakSet<object>();
+  /**
+   * The targets that each request is to try after their rest.
+   * cost: mostly the Map is empty, and a look into an empty Map takes no time.
+   */
+  readonly #tried = new Map<object, readonly Target[]>();
+
+  constructor(targets: Targets) {
+    this.#targets = targets;
+  }
+
+  /** Looks which candidates rest. Those whose rest is over are this request's to try, and no other request's. */
+  look(candidates: readonly Candidate[], context: Normalised): Look {
+    const looked = lookAt(candidates, context.policy, (candidate) => this.#targets.standing(candidate, context.id));
+    if (looked.standing === 1) this.#alone.add(context);
+    // safety: a request that is over would never release the target
+    if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) {
+      const claimed = this.#targets.claim(looked.toBeTried, context.id, probeOf(context));
+      this.#tried.set(context, [...(this.#tried.get(context) ?? []), ...claimed]);
+    }
+    return looked;
+  }
+
+  isAlone(context: Normalised): boolean {
+    return this.#alone.has(context);
+  }
+
+  /** Called at the end of a request. */
+  over(id: string, context: object): void {
+    for (const target of this.#tried.get(context) ?? []) target.release(id);
+    this.#tried.delete(context);
+  }
+}
+
+interface LearnerParts extends Pick<Gateway, 'peers' | 'logger'> {
+  readonly targets: Targets;
+  readonly tries: Tries;
+}
+
+/** Makes the function that learns from the result of an attempt, and tells the other workers. */
+function createLearner({ targets, tries, peers, logger }: LearnerParts): (result: AttemptResult, context: Streaming) => void {
+  return (result, context) => {
+    const { candidate, startedAt, number, hasBegun } = context.attempt;
+    if (targets.isOfRequest(result, candidate)) return;
+    const now = performance.now();
+    const { target } = candidate;
+    const { outcome, status, retryAfterMs } = result;
+    const isNews = targets.learn(result, candidate, { request: context.id, now, isAlone: tries.isAlone(context), startedAt });
+    if (isNews) logger.warn('a target rests, because its key is refused', { target, code: outcome, status });
+    // a hedged attempt may have had less time than `hedge_ms`
+    const { hedgeMs } = context.policy;
+    if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) {
+      targets.outrun.count(target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
+    }
+    if (peers !== null && isTold(result)) peers.broadcast('told', { target, outcome, status, retryAfterMs } satisfies Told);
+  };
+}
+
+/** The key of each account of the providers. */
+function apiKeysOf({ providers }: Config): ReadonlyMap<string, Secret | null> {
+  const accounts = Array.from(providers.values()).flatMap(accountsOf);
+  return new Map(accounts.map(({ account, apiKey }) => [account, apiKey]));
+}
 
 /** How far a request has come with a target that it is to try: it may be asking another target for a long time. */
 const probeOf =
@@ -150,17 +182,17 @@ const reasonOf = (found: Exclude<Standing, { is: 'standing' | 'to be tried' }>):
 
 interface Waiting {
   readonly context: Normalised;
-  readonly look: (candidates: readonly Candidate[], context: Normalised) => Look;
+  readonly tries: Tries;
 }
 
 /**
  * Waits until the rest of a target ends, within the limit for retries and the time of
  * the request. Where that is too long, each candidate gets the error to answer with.
  */
-async function outwait(first: Look, candidates: readonly Candidate[], { context, look }: Waiting): Promise<readonly Candidate[]> {
+async function outwait(first: Look, candidates: readonly Candidate[], { context, tries }: Waiting): Promise<readonly Candidate[]> {
   const { policy, startedAt, request } = context;
   const until = Math.min(performance.now() + policy.retry.maxMs, startedAt + policy.timeouts.total);
-  for (let looked = first; ; looked = look(candidates, context)) {
+  for (let looked = first; ; looked = tries.look(candidates, context)) {
     // a request whose client has gone stops waiting
     if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
     const pause = Math.max(1, looked.wakesFirst?.inMs ?? lookEveryMs);
@@ -180,17 +212,10 @@ function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
 
 function errorOf({ wakesFirst, isLimited }: Look, model: string): GatewayError {
   const retryAfterMs = wakesFirst?.inMs ?? 1000;
+  const next = `the next try is possible in ${seconds(retryAfterMs)}.`;
   return isLimited
-    ? new GatewayError(
-        'upstream_rate_limited',
-        `The providers of "${model}" are rate limited; the next try is possible in ${seconds(retryAfterMs)}.`,
-        { retryAfterMs },
-      )
-    : new GatewayError(
-        'no_provider_available',
-        `The providers of "${model}" have failed and rest; the next try is possible in ${seconds(retryAfterMs)}.`,
-        { retryAfterMs },
-      );
+    ? new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; ${next}`, { retryAfterMs })
+    : new GatewayError('no_provider_available', `The providers of "${model}" have failed and rest; ${next}`, { retryAfterMs });
 }
 
 const withError = (candidate: Candidate, error: GatewayError): Candidate =>
