@@ -14,16 +14,14 @@ import type { Sums } from './sums.ts';
 /** safety: no request waits longer than this for the log. */
 const readMs = 700;
 
-interface Counting {
+export interface Counting {
   readonly ledger: Ledger;
   /** Called when the gateway with this config begins to serve. @param readAgain reads the sums of the log, and gives them to the ledger */
   begin(readAgain: () => void): void;
 }
 
-export function createCounting(
-  { state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>,
-  sums: Sums,
-): Counting {
+export function createCounting(gateway: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
+  const { state, clock, redis, config, peers, log } = gateway;
   const memory = state('ledger', () => new MemoryLedger(clock));
   const readSpent: ReadSpent = async (subject, per, start) =>
     log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, per, start), readMs, null);

@@ -5,23 +5,18 @@
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
-import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { LogReader } from '../../../core/log/store.ts';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { Admission } from './admission.ts';
 import { limitCommands } from './commands.ts';
 import { createCounting } from './counting.ts';
-import type { Spent } from './ledger.ts';
 import { MemoryLedger } from './counts/memory.ts';
 import { ParentCounts } from './counts/parent.ts';
-import { Refresher } from './refresher.ts';
 import { name } from './refusal.ts';
 import { Rules } from './rules.ts';
 import { addLimitRoutes, limitMetrics } from './shown.ts';
+import { followSpending, keepReader } from './spending.ts';
 import { Sums } from './sums.ts';
-import type { Kind } from './sums.ts';
-
-/** How long the start waits for the sums of the log. */
-const openMs = 1500;
 
 export default definePlugin({
   name,
@@ -34,24 +29,20 @@ export default definePlugin({
     const rules = new Rules(config, keys.all());
     const readers = state('readers', () => new Set<LogReader>());
     const leave = keepReader(gateway, readers);
-    const dryRuns = new WeakSet<object>();
-    const refusals = state('refusals', () => new Map<string, number>());
     const sums = new Sums(rules.budgets(), { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
+    const spending = followSpending(gateway, { rules, sums, ledger, begin });
+    keys.onChange((names) => {
+      rules.limitKeys(names.map((one) => ({ name: one, limits: keys.get(one)?.limits ?? null })));
+      spending.budgetsChanged(names);
+    });
+    const refusals = state('refusals', () => new Map<string, number>());
     const shown = { rules, ledger, keys, clock, sums, refusals, peers };
     addLimitRoutes(gateway.routes, shown);
     gateway.metrics.add(() => limitMetrics(shown));
-    const admission = new Admission({ rules, ledger, sums, clock });
 
-    // LATE: the plugin that keeps the log has opened it by then
-    hooks.boot.tapPromise({ stage: LATE }, async () => {
-      await sums.open(openMs);
-      for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
-      begin(() => void refresher.now());
-      // while a reload had removed a budget, its spending was not counted
-      ledger.atLeast(spentIn(sums, rules));
-      refresher.start();
-    });
+    const admission = new Admission({ rules, ledger, sums, clock });
+    const dryRuns = new WeakSet<object>();
     // after route/health, so that only candidates that will be asked are counted
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => {
       if (context.isDryRun) dryRuns.add(context);
@@ -72,24 +63,8 @@ export default definePlugin({
       return record;
     });
 
-    keys.onChange((names) => {
-      rules.limitKeys(names.map((one) => ({ name: one, limits: keys.get(one)?.limits ?? null })));
-      sums.watch(rules.budgets(), names);
-      // while a key had no budget, its spending was not counted
-      void refresher.now();
-    });
-    const refresher = new Refresher(
-      async () => {
-        if (!rules.hasBudgets) return;
-        await sums.refresh();
-        ledger.atLeast(spentIn(sums, rules));
-      },
-      () => isReader(peers),
-    );
-    peers?.answer('number', () => peers.number);
     return () => {
-      refresher.stop();
-      sums.close();
+      spending.close();
       leave();
     };
   },
@@ -99,44 +74,4 @@ export default definePlugin({
 function limitTargets({ hooks }: Pick<Gateway, 'hooks'>, admission: Admission): void {
   hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
   hooks.attempted.tap((result, context) => admission.attempted(result, context));
-}
-
-/** The sums of the log for values that have limits. */
-const spentIn = (sums: Sums, rules: Rules): Spent[] =>
-  Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }) => {
-    const subject = rules.of(by, value);
-    return subject === null ? [] : [{ subject, per, start, pico }];
-  });
-
-/** Whether this worker reads for all workers: it does if no other running worker has a lower number. */
-const isReader = async (peers: Gateway['peers']): Promise<boolean> =>
-  peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);
-
-const longestDays = { day: 1, week: 7, month: 31, total: Infinity };
-
-/** Warnings about budgets whose period is longer than the log keeps records. */
-async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Promise<string[]> {
-  if (kinds.length === 0) return [];
-  if (reader === null) return ['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends'];
-  const { retentionDays } = await reader.status();
-  const tooLong = new Set(kinds.filter(({ per }) => retentionDays > 0 && longestDays[per] > retentionDays).map(({ per }) => per));
-  return Array.from(
-    tooLong,
-    (per) =>
-      `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`,
-  );
-}
-
-/**
- * Keeps the reader of the log, because the next config may have limits and then needs the records of this gateway. Returns the teardown.
- */
-function keepReader({ hooks, log }: Pick<Gateway, 'hooks' | 'log'>, readers: Set<LogReader>): () => void {
-  hooks.boot.tap({ stage: LATE }, () => {
-    const reader = log.reader();
-    if (reader !== null) readers.add(reader);
-  });
-  return () => {
-    const reader = log.reader();
-    if (reader !== null) readers.delete(reader);
-  };
 }
