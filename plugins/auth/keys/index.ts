@@ -4,25 +4,20 @@
  * reads the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { bearerOf } from '../../../core/api-key.ts';
-import { within } from '../../../core/cancellation.ts';
 import type { ChatRequest } from '../../../core/chat.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import type { KeyTable } from '../../../core/log/keys.ts';
 import { keyCommands } from './commands/commands.ts';
 import { Holders } from './holders.ts';
-import { KeptKeys } from './kept.ts';
-import type { Changed } from './kept.ts';
-import { Poll } from './poll.ts';
+import type { Holder } from './holders.ts';
 import { addKeyRoutes } from './routes.ts';
+import { StoreKeys } from './store-keys.ts';
 
 const name = 'auth/keys';
 const nobody: Principal = { key: null, models: null, metadata: {} };
-/** How long the start waits for the keys of the store. */
-const openMs = 1500;
 /** How long a change waits until the other workers know it. */
 const othersMs = 1000;
 
@@ -34,8 +29,6 @@ export default definePlugin({
   apply({ hooks, config, keys, routes, log, state, peers, clock, logger }) {
     const { isGuarded } = config.server;
     const holders = new Holders(config.keys);
-    const mayUse = createGlobs();
-
     hooks.auth.tap(({ headers, createdAt }) => {
       if (holders.size === 0) return isGuarded ? undefined : nobody;
       const key = keyOf(headers);
@@ -45,71 +38,35 @@ export default definePlugin({
       return holder.principal;
     });
 
-    const kept = { keys: new KeptKeys(), isThere: false, stop: (): void => {} };
+    const store = new StoreKeys({ log, keys, state, logger, holders });
     // LATE: no other plugin has recognised the key, and it may be one of the keys that could not be read yet
     hooks.auth.tap({ stage: LATE }, ({ headers }) => {
-      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) {
-        throw new GatewayError('keys_unavailable', 'This key is not in the config, and the keys of the store cannot be read now.', {
-          retryAfterMs: 1000,
-          plugin: name,
-        });
-      }
+      if (store.isUnread && keyOf(headers) !== null) throw keysUnread();
       return undefined;
     });
-
-    const table = (): KeyTable => {
-      const found = log.reader()?.keys;
-      if (found === undefined) {
-        throw new GatewayError(
-          'keys_unavailable',
-          'This gateway keeps no keys: no plugin that does, such as log/journal, is listed in its config.',
-        );
-      }
-      return found;
-    };
-    const take = (changed: Changed): void => {
-      for (const [changedName, entry] of changed) {
-        if (entry !== null && keys.isWritten(changedName)) {
-          logger.warn(
-            'a key of the store has the name of a key of the config, so it is not used; delete it, or rename the key of the config',
-            { key: changedName },
-          );
-        }
-      }
-      holders.take(new Map(Array.from(changed, ([one, entry]) => [one, keys.isWritten(one) ? null : entry])));
-      keys.bring(changed);
-    };
-    const poll = new Poll(() => kept.keys.refresh(table()), logger);
     // LATE: the plugin that keeps the log has opened it by then
-    hooks.boot.tapPromise({ stage: LATE }, async () => {
-      const found = log.reader()?.keys;
-      if (found === undefined) return;
-      kept.keys = state(`keys of ${found.place}`, () => new KeptKeys());
-      kept.isThere = true;
-      kept.stop = kept.keys.follow(take);
-      await within(poll.now(), openMs, undefined);
-      poll.start();
-    });
+    hooks.boot.tapPromise({ stage: LATE }, () => store.open());
     // the log is closed before this plugin, and its keys cannot be read then
-    hooks.close.tap(() => poll.stop());
-    peers?.answer('changed', async () => await poll.now());
+    hooks.close.tap(() => store.stopReading());
+    peers?.answer('changed', async () => await store.readAgain());
     addKeyRoutes(routes, {
-      kept: () => kept.keys,
+      kept: () => store.kept,
       keys,
-      table,
+      table: () => store.table(),
       clock,
       reader: log.reader,
       isGuarded,
       tellOthers: async () => void (await peers?.ask('changed', null, othersMs)),
     });
 
+    const mayUse = createGlobs();
     hooks.normalise.tap((request, { principal: { models } }) => (models === null ? request : withoutOtherModels(request)));
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {
       const { models } = context.principal;
       if (models === null || mayUse(models, context.request.model)) return candidates;
       return candidates.map((candidate) => (mayUse(models, candidate.model.id) ? candidate : refuse(candidate, context)));
     });
-    return () => kept.stop();
+    return () => store.close();
   },
 });
 
@@ -147,17 +104,14 @@ function createGlobs(): (globs: readonly string[], model: string) => boolean {
 }
 
 /** safety: only a caller who has the key may learn that the key was valid once. */
-function refusalOf({
-  principal,
-  expiresAt,
-  disabled,
-}: {
-  readonly principal: Principal;
-  readonly expiresAt: number | null;
-  readonly disabled: boolean;
-}): GatewayError {
+function refusalOf({ principal, expiresAt, disabled }: Holder): GatewayError {
   const why = disabled ? 'is disabled' : `expired on ${new Date(expiresAt ?? 0).toISOString().replace('.000', '')}`;
   return new GatewayError('invalid_api_key', `The API key of "${principal.key}" ${why}.`, { plugin: name });
+}
+
+function keysUnread(): GatewayError {
+  const why = 'This key is not in the config, and the keys of the store cannot be read now.';
+  return new GatewayError('keys_unavailable', why, { retryAfterMs: 1000, plugin: name });
 }
 
 /** The key of the request, from `Authorization: Bearer`, `x-api-key` or `api-key`; null where the request has no key in a valid form. */
@@ -168,10 +122,8 @@ function keyOf(headers: Normalised['headers']): string | null {
 }
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {
-  const error = new GatewayError('model_not_allowed', `This key may not use the model "${request.model.slice(0, 100)}".`, {
-    param: 'model',
-    plugin: name,
-  });
+  const why = `This key may not use the model "${request.model.slice(0, 100)}".`;
+  const error = new GatewayError('model_not_allowed', why, { param: 'model', plugin: name });
   // safety: this replaces an earlier reason for dropping the candidate, because a caller without access must not learn that reason
   return { ...candidate, dropped: { by: name, reason: 'the key may not use it', error } };
 }
