@@ -68,11 +68,22 @@ export interface RemovedKey {
   readonly deleted: true;
 }
 
-const aboutAudit: About = {
-  summary: 'Who has changed which key, when and from where',
-  query: { name: 'Of one key.', limit: '1 to 500; 100 where absent.', before: '`next` of the page before.' },
-  answer: { 'application/json': 'AuditList' },
-};
+const about = {
+  list: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } },
+  audit: {
+    summary: 'Who has changed which key, when and from where',
+    query: { name: 'Of one key.', limit: '1 to 500; 100 where absent.', before: '`next` of the page before.' },
+    answer: { 'application/json': 'AuditList' },
+  },
+  create: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] },
+  change: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } },
+  rotate: {
+    summary: 'Make a new key in the place of one, which holds for a while longer',
+    body: 'RotatedKey',
+    answer: { 'application/json': 'MadeKey' },
+  },
+  remove: { summary: 'Delete a key of the store', answer: { 'application/json': 'RemovedKey' } },
+} satisfies Readonly<Record<string, About>>;
 
 const answer = (value: object, status = 200): Answer => json(value, { status, headers: protective });
 const mostLines = 500;
@@ -81,106 +92,67 @@ const refreshMs = 1500;
 
 export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
   const changes = new KeyChanges(parts);
-  const shown = (name: string): ShownKey => {
-    const kept = parts.kept().get(name);
-    if (kept === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
-    return shownKept(kept, parts.keys.isWritten(name));
-  };
-  const add = (
-    described: Pick<Endpoint, 'method' | 'path'> & { readonly about: About },
-    handle: (request: EndpointRequest) => Promise<Answer>,
-  ): void => routes.add({ ...described, auth: 'admin', handle });
-
-  add(
-    {
-      method: 'GET',
-      path: '/api/keys',
-      about: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } },
-    },
-    async () => answer(await listed(parts)),
-  );
-  add({ method: 'GET', path: '/api/keys/audit', about: aboutAudit }, async ({ query }) => answer(await auditOf(parts, query)));
-  add(
-    {
-      method: 'POST',
-      path: '/api/keys',
-      about: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] },
-    },
-    async (request) => {
-      const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
-      const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
-      return answer({ ...shown(made.name), key: made.key } satisfies MadeKey, 201);
-    },
-  );
-  add(
-    {
-      method: 'PATCH',
-      path: '/api/keys/:id',
-      about: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } },
-    },
-    async (request) => {
-      const given = givenSettings(await fieldsOf(request, settingNames));
-      if (Object.keys(given).length === 0) {
-        throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
-      }
-      const { id = '' } = request.params;
-      await changes.change(id, given, authorOf(request));
-      return answer(shown(id));
-    },
-  );
-  add(
-    {
-      method: 'POST',
-      path: '/api/keys/:id/rotate',
-      about: {
-        summary: 'Make a new key in the place of one, which holds for a while longer',
-        body: 'RotatedKey',
-        answer: { 'application/json': 'MadeKey' },
-      },
-    },
-    async (request) => {
-      const { overlap } = await fieldsOf(request, ['overlap']);
-      const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
-      return answer({ ...shown(made.name), key: made.key } satisfies MadeKey);
-    },
-  );
-  add(
-    {
-      method: 'DELETE',
-      path: '/api/keys/:id',
-      about: { summary: 'Delete a key of the store', answer: { 'application/json': 'RemovedKey' } },
-    },
-    async (request) => {
-      const { id = '' } = request.params;
-      await changes.remove(id, authorOf(request));
-      return answer({ id, deleted: true } satisfies RemovedKey);
-    },
-  );
+  const endpoints: readonly Endpoint[] = [
+    { method: 'GET', path: '/api/keys', about: about.list, handle: async () => answer(await listed(parts)) },
+    { method: 'GET', path: '/api/keys/audit', about: about.audit, handle: async ({ query }) => answer(await auditOf(parts, query)) },
+    { method: 'POST', path: '/api/keys', about: about.create, handle: (request) => create(request, changes, parts) },
+    { method: 'PATCH', path: '/api/keys/:id', about: about.change, handle: (request) => change(request, changes, parts) },
+    { method: 'POST', path: '/api/keys/:id/rotate', about: about.rotate, handle: (request) => rotate(request, changes, parts) },
+    { method: 'DELETE', path: '/api/keys/:id', about: about.remove, handle: (request) => remove(request, changes) },
+  ];
+  for (const endpoint of endpoints) routes.add({ ...endpoint, auth: 'admin' });
 }
 
-async function listed({ keys, kept, reader, table, clock, isGuarded }: RouteParts): Promise<ShownKeys> {
+async function create(request: EndpointRequest, changes: KeyChanges, parts: RouteParts): Promise<Answer> {
+  const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
+  const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
+  return answer({ ...shown(made.name, parts), key: made.key } satisfies MadeKey, 201);
+}
+
+async function change(request: EndpointRequest, changes: KeyChanges, parts: RouteParts): Promise<Answer> {
+  const given = givenSettings(await fieldsOf(request, settingNames));
+  if (Object.keys(given).length === 0) {
+    throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
+  }
+  const { id = '' } = request.params;
+  await changes.change(id, given, authorOf(request));
+  return answer(shown(id, parts));
+}
+
+async function rotate(request: EndpointRequest, changes: KeyChanges, parts: RouteParts): Promise<Answer> {
+  const { overlap } = await fieldsOf(request, ['overlap']);
+  const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
+  return answer({ ...shown(made.name, parts), key: made.key } satisfies MadeKey);
+}
+
+async function remove(request: EndpointRequest, changes: KeyChanges): Promise<Answer> {
+  const { id = '' } = request.params;
+  await changes.remove(id, authorOf(request));
+  return answer({ id, deleted: true } satisfies RemovedKey);
+}
+
+/** A key of the store as it is now. Throws where it has just been deleted. */
+function shown(name: string, { kept, keys }: RouteParts): ShownKey {
+  const found = kept().get(name);
+  if (found === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
+  return shownKept(found, keys.isWritten(name));
+}
+
+async function listed(parts: RouteParts): Promise<ShownKeys> {
+  const { keys, kept, reader, clock, isGuarded } = parts;
   const log = reader();
-  const read =
-    log?.keys === undefined
-      ? 'none'
-      : await within(
-          kept()
-            .refresh(table())
-            .then(
-              () => 'good' as const,
-              () => 'away' as const,
-            ),
-          refreshMs,
-          'away' as const,
-        );
+  const store = log?.keys === undefined ? 'none' : await readNow(parts);
   const names = keys.all().map(({ name }) => name);
   const uses = await usesOf(names, log, clock());
-  return {
-    data: shownKeys(keys, kept().all(), uses),
-    isOpen: !isGuarded,
-    open: isGuarded ? null : (uses.use.get(null) ?? null),
-    store: read,
-  };
+  const data = shownKeys(keys, kept().all(), uses);
+  return { data, isOpen: !isGuarded, open: isGuarded ? null : (uses.use.get(null) ?? null), store };
+}
+
+/** Reads the keys of the store once more; `away`: the store does not answer in time. */
+async function readNow({ kept, table }: RouteParts): Promise<'good' | 'away'> {
+  const read = kept().refresh(table());
+  const isRead = read.then(() => true).catch(() => false);
+  return (await within(isRead, refreshMs, false)) ? 'good' : 'away';
 }
 
 async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<AuditList> {
