@@ -226,9 +226,8 @@ function insertRows(database: DatabaseSync, statements: Statements | null, rows:
 
 /** False: the row was there before. */
 function insertRow({ request, tag, attempt }: Statements, row: Row, id: Buffer): boolean {
-  const { changes } = request.run(
-    ...requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind))),
-  );
+  const cells = requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind)));
+  const { changes } = request.run(...cells);
   if (changes === 0) return false;
   for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
   for (const one of row.attempts) insertAttempt(attempt, one);
