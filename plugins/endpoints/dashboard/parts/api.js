@@ -66,19 +66,70 @@ async function inParts(response, tell) {
 export const send = (path, body, method = 'POST') =>
   ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
+/** @typedef {{ query: (data: any) => string, join: (data: any, changed: any) => any }} Changes */
+/** @typedef {{ tag: string | null, url: string, data: any, times: number }} Known the last answer, and how many came */
+
 /**
  * After this many requests for changes, the page asks for everything again:
  * a request may end long after it came, and then belongs to an earlier time.
  */
 const timesUntilWhole = 30;
 
+/** @type {Known} */
+const nothingKnown = { tag: null, url: '', data: null, times: 0 };
+
+/**
+ * What is known of a path after one more request. The request asks only for what has changed where it may, and has the tag of the last
+ * answer, so that an unchanged one is not sent again.
+ * @param {string} path @param {Known} known
+ * @param {{ changes?: Changes, signal: AbortSignal, begun: (part: any) => void }} how
+ */
+async function askedAgain(path, known, { changes, signal, begun }) {
+  const isPart = changes !== undefined && known.times % timesUntilWhole !== 0;
+  const url = isPart ? path + changes.query(known.data) : path;
+  const headers = url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {};
+  const { tag, body } = await asked(url, { signal, headers }, begun);
+  // an unchanged answer counts as a new one, because the times on the page move on
+  const data = body === undefined ? { ...known.data } : isPart ? changes.join(known.data, body) : body;
+  return { tag, url, data, times: known.times + 1 };
+}
+
+/**
+ * Calls `load` at once, and again so many milliseconds after it ended; 0 calls it once. Returns a function that ends this.
+ * @param {() => Promise<boolean>} load says whether to go on
+ * @param {number} everyMs
+ */
+function repeat(load, everyMs) {
+  let timer = 0;
+  let isDue = false;
+  let isOver = false;
+  const turn = async () => {
+    isDue = document.hidden && timer !== 0;
+    const goesOn = isDue || (await load());
+    if (goesOn && everyMs > 0 && !isOver) timer = setTimeout(turn, everyMs);
+  };
+  // a page that was hidden shows figures of that time, and its next request may be a minute away
+  const shown = () => {
+    if (!isDue || document.hidden) return;
+    clearTimeout(timer);
+    void turn();
+  };
+  document.addEventListener('visibilitychange', shown);
+  void turn();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', shown);
+  };
+}
+
 /**
  * The answer of the API for a path. While a new answer is loading, the last answer stays, and the last error does not. After an error the
  * answer stays only where it is of the same path.
  * @param {string | null} path null sends no request
- * @param {{ everyMs?: number, changes?: { query: (data: any) => string, join: (data: any, changed: any) => any } }} [options] `everyMs`
- *   repeats the request after so many milliseconds; 0 does not. `changes`: a repeated request asks with `query` for what has changed, and
- *   `join` puts that into the data; now and then everything is asked for again
+ * @param {{ everyMs?: number, changes?: Changes }} [options] `everyMs` repeats the request after so many milliseconds; 0 does not.
+ *   `changes`: a repeated request asks with `query` for what has changed, and `join` puts that into the data; now and then everything is
+ *   asked for again
  */
 export function useData(path, { everyMs = 0, changes } = {}) {
   const [again, setAgain] = useState(0);
@@ -88,50 +139,27 @@ export function useData(path, { everyMs = 0, changes } = {}) {
   useEffect(() => {
     if (path === null) return undefined;
     const controller = new AbortController();
-    let timer = 0;
-    let isDue = false;
-    let known = /** @type {{ tag: string | null, url: string, data: any, times: number }} */ ({ tag: null, url: '', data: null, times: 0 });
+    const { signal } = controller;
+    let known = nothingKnown;
     // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
     const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
-      isDue = document.hidden && timer !== 0;
       try {
-        const isPart = changes !== undefined && known.times % timesUntilWhole !== 0;
-        const url = isPart ? path + changes.query(known.data) : path;
-        const answer = isDue
-          ? null
-          : await asked(
-              url,
-              { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} },
-              begun,
-            );
-        if (answer !== null && !controller.signal.aborted) {
-          // an unchanged answer counts as a new one, because the times on the page move on
-          const data = answer.body === undefined ? { ...known.data } : isPart ? changes.join(known.data, answer.body) : answer.body;
-          known = { tag: answer.tag, url, data, times: known.times + 1 };
-          setState({ data, error: null, path });
-        }
+        known = await askedAgain(path, known, { changes, signal, begun });
+        if (!signal.aborted) setState({ data: known.data, error: null, path });
+        return true;
       } catch (error) {
-        if (controller.signal.aborted) return;
-        known = { tag: null, url: '', data: null, times: 0 };
+        if (signal.aborted) return false;
+        known = nothingKnown;
         setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
         // the config does not list the plugin of this endpoint, and each repeated request would be a row of the log
-        if (error instanceof ApiError && error.code === 'unknown_url') return;
+        return !(error instanceof ApiError && error.code === 'unknown_url');
       }
-      if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);
     };
-    // a page that was hidden shows figures of that time, and its next request may be a minute away
-    const shown = () => {
-      if (!isDue || document.hidden) return;
-      clearTimeout(timer);
-      void load();
-    };
-    document.addEventListener('visibilitychange', shown);
-    void load();
+    const stop = repeat(load, everyMs);
     return () => {
       controller.abort();
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', shown);
+      stop();
     };
   }, [path, everyMs, again]);
   return {
