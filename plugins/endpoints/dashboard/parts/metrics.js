@@ -11,19 +11,25 @@ import { filled } from './request-histogram.js';
  */
 export function Metrics({ data, range, alerts }) {
   const isAlert = (kind) => alerts?.data.some(({ watches }) => watches === kind);
-  const { total, earlier, points, bucketMs } = data;
-  const { at } = filled(points, range, bucketMs);
-  const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
-  const level = (read) => levelsOf(at, read);
-  // if the time before is not completely on record, no change is shown
-  const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
-  const figures = [
+  return html`<dl class="metrics">
+    ${figuresOf(data, range).map((figure) => html`<${Metric} key=${figure.name} figure=${figure} isAlert=${isAlert(figure.watched)} />`)}
+  </dl>`;
+}
+
+/** `watched`: the kind of the alerts about a figure. */
+function figuresOf(data, range) {
+  const { total, cacheHits } = data;
+  const { trend, level, change } = courseOf(data, range);
+  const cached = cacheHits === null ? '' : ` · ${percent(cacheHits, total.requests)} cached`;
+  const p99 = total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`;
+  const pace = total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`;
+  return [
     {
       name: 'Requests',
       value: count(total.requests),
       change: change(({ requests }) => requests),
       trend: trend(({ requests }) => requests),
-      note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}`,
+      note: `${paceOf(total.requests, range)}${cached}`,
     },
     {
       name: 'Errors',
@@ -32,7 +38,7 @@ export function Metrics({ data, range, alerts }) {
       trend: trend(({ errors }) => errors),
       note: `${count(total.errors)} requests`,
       isBad: total.errors > 0,
-      isAlert: isAlert('errors'),
+      watched: 'errors',
     },
     {
       name: 'Cost',
@@ -42,13 +48,13 @@ export function Metrics({ data, range, alerts }) {
       note:
         total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(costPerRequest(total)), total)} a request`,
       title: total.cost === null ? undefined : `$${total.cost}`,
-      isAlert: isAlert('cost'),
+      watched: 'cost',
     },
     {
       name: 'Tokens',
-      value: aboutSum(compact(total.promptTokens + total.completionTokens), total),
-      change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
-      trend: trend((point) => point.promptTokens + point.completionTokens),
+      value: aboutSum(compact(tokensOf(total)), total),
+      change: change(tokensOf),
+      trend: trend(tokensOf),
       note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning`,
     },
     {
@@ -56,34 +62,41 @@ export function Metrics({ data, range, alerts }) {
       value: duration(total.latencyP95Ms),
       change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'),
       trend: level(({ latencyP95Ms }) => latencyP95Ms),
-      note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`,
-      isAlert: isAlert('latency'),
+      note: `p50 ${duration(total.latencyP50Ms)}${p99}`,
+      watched: 'latency',
     },
     {
       name: 'First token p50',
       value: duration(total.timeToFirstTokenP50Ms),
       change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'),
       trend: level(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms),
-      note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}`,
+      note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${pace}`,
     },
   ];
-  return html`<dl class="metrics">${figures.map(
-    ({
-      name,
-      value,
-      change,
-      trend: values,
-      note,
-      title,
-      isBad,
-      isAlert: isRed,
-    }) => html`<div class="metric ${isRed ? 'metric-alert' : ''}" key=${name} title=${title}>
-    <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad || isRed ? 'is-bad' : ''}">${value}</dd>
-    <dd class="metric-note">${note ?? ' '}</dd>
-    <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${values} /></dd>
-  </div>`,
-  )}</dl>`;
 }
+
+/** How any figure went: over the time that is shown, and since the same time before. Each takes what reads the figure from a total. */
+function courseOf({ total, earlier, points, bucketMs }, range) {
+  const { at } = filled(points, range, bucketMs);
+  return {
+    trend: (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0))),
+    level: (read) => levelsOf(at, read),
+    // if the time before is not completely on record, no change is shown
+    change: (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better)),
+  };
+}
+
+function Metric({ figure, isAlert }) {
+  const { name, value, change, trend, note, title, isBad } = figure;
+  return html`<div class="metric ${isAlert ? 'metric-alert' : ''}" title=${title}>
+    <dt>${name}${change !== null && html` <${Change} change=${change} />`}</dt>
+    <dd class="metric-value ${isBad || isAlert ? 'is-bad' : ''}">${value}</dd>
+    <dd class="metric-note">${note ?? ' '}</dd>
+    <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${trend} /></dd>
+  </div>`;
+}
+
+const Change = ({ change }) => html`<span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`;
 
 /** @param {number} requests @param {{ from: number, to: number }} range */
 function paceOf(requests, { from, to }) {
@@ -93,6 +106,8 @@ function paceOf(requests, { from, to }) {
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
 
+const tokensOf = ({ promptTokens, completionTokens }) => promptTokens + completionTokens;
+
 /**
  * The change in words; null where it is too small to show.
  * @param {number | null} now @param {number | null} then @param {'less'} [better]
@@ -100,17 +115,21 @@ const rate = ({ errors, requests }) => (requests === 0 ? null : errors / request
 export function changeOf(now, then, better) {
   if (now === null || then === null || then === 0 || now === then) return null;
   const share = now / then - 1;
+  const size = Math.abs(share);
   // a hundredfold change means that there was hardly anything before
-  if (Math.abs(share) < 0.005 || share > 99) return null;
-  const text =
-    share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
+  if (size < 0.005 || share > 99) return null;
+  const inPercent = `${share > 0 ? '+' : '−'}${(100 * size).toFixed(size < 0.1 ? 1 : 0)} %`;
+  const text = share > 9 ? `×${(share + 1).toFixed(0)}` : inPercent;
   return { text, tone: better === undefined ? 'plain' : share < 0 ? 'good' : 'bad' };
 }
 
 /** @param {{ values: number[] }} props */
 function Spark({ values }) {
   const top = Math.max(...values);
-  if (values.length < 2 || top === 0) return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none" />`;
-  const points = values.map((value, at) => `${((100 * at) / (values.length - 1)).toFixed(2)} ${(23 - (21 * value) / top).toFixed(2)}`);
-  return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none"><path class="spark-fill" d=${`M0 24L${points.join('L')}L100 24Z`} /><path class="spark-line" d=${`M${points.join('L')}`} /></svg>`;
+  const isEmpty = values.length < 2 || top === 0;
+  const places = values.map((value, at) => `${((100 * at) / (values.length - 1)).toFixed(2)} ${(23 - (21 * value) / top).toFixed(2)}`);
+  const line = places.join('L');
+  return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none">
+    ${!isEmpty && html`<path class="spark-fill" d=${`M0 24L${line}L100 24Z`} /><path class="spark-line" d=${`M${line}`} />`}
+  </svg>`;
 }
