@@ -110,18 +110,55 @@ const headersOf = (metadata, key) => ({
   ...(key !== '' && { authorization: `Bearer ${key}` }),
 });
 
-/** @param {URLSearchParams} params @param {{ data: any, loading: boolean }} asked the answer of `/api/models` */
-export function usePlayground(params, { data: models, loading }) {
-  const { form, lanes, key, results, change, note, isFilled, isDue, setDue } = useDraft(params, models);
+/** What a draft says about its lanes: their turns, and what comes next in each. @param {Draft} draft */
+function lanesOf({ form, lanes, results }) {
+  const asked = askedOf(form);
+  const turnsOf = (at) => lanes[at] ?? [];
+  const callResultsOf = (at) => resultsOf(turnsOf(at), results);
+  const hasTurns = lanes.some((turns) => turns.length > 0);
+  return {
+    turnsOf,
+    callResultsOf,
+    nextOf: (at) => [...callResultsOf(at), ...(asked === null ? [] : [asked])],
+    hasTurns,
+    isRunning: lanes.some((turns) => turns.some((turn) => turn.isRunning)),
+    isAsking: asked !== null,
+    isEmpty: asked === null && (form.earlier.length === 0 || hasTurns),
+  };
+}
+
+/**
+ * Runs turns, and stops them. The turns end when the page is left.
+ * @param {{
+ *   isRunning: boolean,
+ *   requestOf: (at: number, turns: Turn[], more: any[]) => { body: any, headers: Record<string, string> },
+ *   told: (at: number, turns: Turn[]) => void,
+ * }} lanes `told` gets the turns of a lane whenever its newest one changes
+ */
+function useRuns({ isRunning, requestOf, told }) {
   const running = useRef(/** @type {AbortController | null} */ (null));
   useEffect(() => () => running.current?.abort('It ended when you left this page.'), []);
+  /** Asks these models at once; `of` gives the turns before, and the messages of the new turn. */
+  const run = (places, of) => {
+    // one controller for all lanes that run at one time, because a lane may get its tool results while another one still answers
+    if (!isRunning || running.current?.signal.aborted !== false) running.current = new AbortController();
+    const { signal } = running.current;
+    for (const at of places) {
+      const { turns, more } = of(at);
+      const { body, headers } = requestOf(at, turns, more);
+      void runTurn(body, more, { headers, signal, tell: (turn) => told(at, [...turns, turn]) });
+    }
+  };
+  return { run, stop: () => running.current?.abort('You stopped it here.') };
+}
+
+/** @param {URLSearchParams} params @param {{ data: any, loading: boolean }} asked the answer of `/api/models` */
+export function usePlayground(params, { data: models, loading }) {
+  const present = useDraft(params, models);
+  const { form, lanes, key, results, change, note, isFilled, isDue, setDue } = present;
+  const { turnsOf, callResultsOf, nextOf, hasTurns, isRunning, isAsking, isEmpty } = lanesOf(present);
   const chosen = form.models.map((name, at) => (name === '' && at === 0 ? firstChoice(models) : name));
   const { settings, metadata, problem } = settingsOf(form);
-  const turnsOf = (at) => lanes[at] ?? [];
-  const isRunning = lanes.some((turns) => turns.some((turn) => turn.isRunning));
-  const hasTurns = lanes.some((turns) => turns.length > 0);
-  const asked = askedOf(form);
-  const isEmpty = asked === null && (form.earlier.length === 0 || hasTurns);
   // where nobody chose a model, the list of models says which one is asked
   const isKnown = isFilled && (form.models[0] !== '' || !loading);
   const maySend = problem === null && !isRunning && !isEmpty && isKnown;
@@ -130,20 +167,13 @@ export function usePlayground(params, { data: models, loading }) {
   /** Takes a model away with its turns. */
   const leaveOut = (at) =>
     change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
-  const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });
-  const nextOf = (at) => [...resultsOf(turnsOf(at), results), ...(asked === null ? [] : [asked])];
 
-  /** Asks these models at once; `of` gives the turns before, and the messages of the new turn. */
-  const run = (places, of) => {
-    // one controller for all lanes that run at one time, because a lane may get its tool results while another one still answers
-    if (!isRunning || running.current?.signal.aborted !== false) running.current = new AbortController();
-    for (const at of places) {
-      const { turns, more } = of(at);
-      const tell = (turn) =>
-        change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? [...turns, turn] : (before.lanes[lane] ?? []))) }));
-      void runTurn(bodyOf(at, turns, more), more, { headers: headersOf(metadata, key), signal: running.current.signal, tell });
-    }
-  };
+  const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });
+  const { run, stop } = useRuns({
+    isRunning,
+    requestOf: (at, turns, more) => ({ body: bodyOf(at, turns, more), headers: headersOf(metadata, key) }),
+    told: (at, turns) => change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? turns : (before.lanes[lane] ?? []))) })),
+  });
   const all = chosen.map((_, at) => at);
   const send = () => {
     if (!maySend) return;
@@ -155,33 +185,15 @@ export function usePlayground(params, { data: models, loading }) {
     setDue(false);
     send();
   }, [isDue]);
+  // a lane that has no turns yet is asked what the first one was asked
   const again = () => run(all, (at) => ({ turns: turnsOf(at).slice(0, -1), more: (turnsOf(at).at(-1) ?? turnsOf(0).at(-1))?.asked ?? [] }));
   const startOver = () => {
     const begun = lanes.flat()[0]?.asked.at(-1);
     change(() => ({ lanes: [[]] }));
-    if (asked === null) set(fieldsOf(begun) ?? {});
+    if (!isAsking) set(fieldsOf(begun) ?? {});
   };
-  const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return {
-    form: { ...form, models: chosen },
-    key,
-    results,
-    note,
-    metadata,
-    problem,
-    isRunning,
-    hasTurns,
-    isKnown,
-    maySend,
-    body: bodyOf(0, turnsOf(0), nextOf(0)),
-    turnsOf,
-    change,
-    set,
-    leaveOut,
-    send,
-    again,
-    startOver,
-    sendResults,
-    stop: () => running.current?.abort('You stopped it here.'),
-  };
+  const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: callResultsOf(at) }));
+  const actions = { change, set, leaveOut, send, again, startOver, sendResults, stop };
+  const state = { key, results, note, metadata, problem, isRunning, hasTurns, isKnown, maySend, turnsOf };
+  return { ...state, ...actions, form: { ...form, models: chosen }, body: bodyOf(0, turnsOf(0), nextOf(0)) };
 }
