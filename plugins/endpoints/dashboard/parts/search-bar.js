@@ -51,28 +51,70 @@ function suggestions(word, facets) {
     .map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 
+/** What is wrong with filters whose names this page does not know. The server knows all names, and which of them is near. */
+const faultOf = (params) =>
+  ask(`/api/facets?${apiParams(params)}`).then(
+    () => null,
+    ({ status, message }) => (status === 400 ? `${message} To look for it as text, write it in quotes.` : message),
+  );
+
 /** @param {{ params: URLSearchParams, facets: Record<string, { value: string, count: number }[]> }} props */
 export function SearchBar({ params, facets }) {
+  const filters = filtersOf(params);
+  const { input, text, fault, offered, at, write, setOpen, take, onKeyDown } = useLine(params, facets);
+  return html`<div class="search">
+    <${Icon} name="search" />
+    ${filters.map((filter) => html`<${Chip} key=${`${filter.not}${filter.field}${filter.value}`} filter=${filter} params=${params} />`)}
+    <div class="search-field">
+      <input
+        ref=${input}
+        type="text"
+        value=${text}
+        spellcheck="false"
+        autocomplete="off"
+        role="combobox"
+        aria-expanded=${offered.length > 0}
+        aria-controls="search-words"
+        aria-autocomplete="list"
+        aria-label="Filter the log"
+        aria-activedescendant=${offered[at] === undefined ? undefined : `search-word-${at}`}
+        placeholder=${filters.length === 0 ? 'model:… status:error latency:>2s meta.team=…  "text"' : ''}
+        onInput=${(event) => write(event.target.value)}
+        onFocus=${() => setOpen(true)}
+        onBlur=${() => setTimeout(() => setOpen(false), 120)}
+        onKeyDown=${onKeyDown}
+      />
+      <${Words} offered=${offered} at=${at} take=${take} />
+    </div>
+    ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<${ClearAll} params=${params} />`}
+  </div>
+  <div role="alert">${fault !== '' && html`<p class="search-fault">${fault}</p>`}</div>`;
+}
+
+/** The line in which a filter is written: its text, the words that it offers, and what is wrong with it. */
+function useLine(params, facets) {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const [fault, setFault] = useState('');
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const filters = filtersOf(params);
   const word = /\S*$/.exec(text)?.[0] ?? '';
   const offered = isOpen ? suggestions(word, facets) : [];
 
+  const write = (written) => {
+    setText(written);
+    setOpen(true);
+    setAt(-1);
+    setFault('');
+  };
   const apply = (written) => {
     const id = idAlone(written);
     const next = parseBar(written).reduce(addFilter, params);
     setOpen(false);
     if (Array.from(next.keys()).some((name) => isFilter(name) && !isKnown(name))) {
       setText(written);
-      // the server knows all names, and which of them is near; the reader may have written something else when it answers
-      ask(`/api/facets?${apiParams(next)}`).catch(
-        ({ status, message }) =>
-          input.current?.value === written && setFault(status === 400 ? `${message} To look for it as text, write it in quotes.` : message),
-      );
+      // the reader may have written something else when the server answers
+      void faultOf(next).then((found) => found !== null && input.current?.value === written && setFault(found));
       return;
     }
     go(isWholeId(id) ? requestHref(id) : hrefOf(location.pathname, next));
@@ -88,7 +130,7 @@ export function SearchBar({ params, facets }) {
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const last = filters.at(-1);
+    const last = filtersOf(params).at(-1);
     if (event.key === 'Enter' && offered[at] === undefined) apply(text);
     else if (event.key === 'Enter') take(offered[at]);
     else if (event.key === 'Escape' && offered.length > 0) setOpen(false);
@@ -99,32 +141,30 @@ export function SearchBar({ params, facets }) {
       setAt((before) => (before + step + offered.length) % offered.length);
     }
   };
-  return html`<div class="search">
-    <${Icon} name="search" />
-    ${filters.map((filter) => html`<${Chip} key=${`${filter.not}${filter.field}${filter.value}`} filter=${filter} params=${params} />`)}
-    <div class="search-field">
-      <input ref=${input} type="text" value=${text} spellcheck="false" autocomplete="off" role="combobox" aria-expanded=${offered.length > 0} aria-controls="search-words" aria-autocomplete="list" aria-label="Filter the log"
-        aria-activedescendant=${offered[at] === undefined ? undefined : `search-word-${at}`} placeholder=${filters.length === 0 ? 'model:… status:error latency:>2s meta.team=…  "text"' : ''}
-        onInput=${(event) => {
-          setText(event.target.value);
-          setOpen(true);
-          setAt(-1);
-          setFault('');
-        }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
-      <ul class="search-words" id="search-words" role="listbox" aria-label="Words that may come next" hidden=${offered.length === 0}>
-        ${offered.map(
-          (choice, index) =>
-            html`<li key=${choice} id=${`search-word-${index}`} role="option" aria-selected=${index === at} onMouseDown=${(event) => {
-              event.preventDefault();
-              take(choice);
-            }}>${choice}</li>`,
-        )}
-      </ul>
-    </div>
-    ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`}
-  </div>
-  <div role="alert">${fault !== '' && html`<p class="search-fault">${fault}</p>`}</div>`;
+  return { input, text, fault, offered, at, write, setOpen, take, onKeyDown };
 }
+
+function Words({ offered, at, take }) {
+  // a click must not take the focus away from the line
+  const press = (event, choice) => {
+    event.preventDefault();
+    take(choice);
+  };
+  const wordOf = (choice, index) =>
+    html`<li
+      key=${choice}
+      id=${`search-word-${index}`}
+      role="option"
+      aria-selected=${index === at}
+      onMouseDown=${(event) => press(event, choice)}
+    >${choice}</li>`;
+  const isHidden = offered.length === 0;
+  return html`<ul class="search-words" id="search-words" role="listbox" aria-label="Words that may come next" hidden=${isHidden}>
+    ${offered.map(wordOf)}
+  </ul>`;
+}
+
+const ClearAll = ({ params }) => html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`;
 
 /** A request whose whole id is known: beside the list, or beside the list of the same filters. @param {string | null} id */
 const requestHref = (id) => (location.pathname === '/dashboard/logs' ? withParams({ log: id }) : `/dashboard/logs/${id}`);
@@ -137,6 +177,11 @@ function withoutFilters(params) {
 
 function Chip({ filter, params }) {
   const [name, value] = wordsOf(filter);
-  return html`<span class="chip ${filter.not ? 'chip-not' : ''}">${filter.not && html`<span>not</span>`}<span class="chip-name">${name}</span><b>${value}</b>
-    <a href=${hrefOf(location.pathname, removeFilter(params, filter))} aria-label=${`Remove the filter ${name} ${value}`}><${Icon} name="close" /></a></span>`;
+  return html`<span class="chip ${filter.not ? 'chip-not' : ''}">
+    ${filter.not && html`<span>not</span>`}<span class="chip-name">${name}</span><b>${value}</b>
+    <a
+      href=${hrefOf(location.pathname, removeFilter(params, filter))}
+      aria-label=${`Remove the filter ${name} ${value}`}
+    ><${Icon} name="close" /></a>
+  </span>`;
 }
