@@ -30,25 +30,9 @@ const requestPanel = () => Promise.all([import('../parts/request-panel.js'), sty
 
 /** @param {{ params: URLSearchParams }} props */
 export function LogsPage({ params }) {
-  const range = rangeOf(params);
-  const bucketMs = bucketOf(range.to - range.from, 90);
-  const wantsLive = params.get('live') === '1';
-  const order = orderOf(params);
-  // records of the tail have no bodies, so a text filter cannot match them
-  const isLive = wantsLive && !params.get('q') && order === null;
-  const cursor = params.get('cursor');
-  const asked = apiParams(params, {
-    limit: String(pageSize),
-    bucket: String(bucketMs),
-    ...orderParams(order),
-    ...(cursor !== null && { cursor }),
-  });
-  const {
-    data: answered,
-    error,
-    loading,
-    reload,
-  } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
+  const wish = wishOf(params);
+  const { range, order, cursor, wantsLive, isLive } = wish;
+  const { asked, answered, error, loading, reload } = useLogs(params, wish);
   // the tail comes from the gateway's memory, so it goes on while the store is away
   const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
   const [isHeld, setHeld] = useState(false);
@@ -66,12 +50,7 @@ export function LogsPage({ params }) {
   const names = chosenColumns(params, keyed);
   const shownRange = useShownRange(range, loading);
   // cost: parts that do not depend on the tail are not drawn again when a row comes
-  const histogram = useMemo(
-    () =>
-      answered?.total &&
-      html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...shownRange, from: answered.begin ?? shownRange.from }} params=${params} />`,
-    [answered, params],
-  );
+  const histogram = useMemo(() => answered?.total && histogramOf(answered, shownRange, params), [answered, params]);
   const facets = useMemo(
     () => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`,
     [answered, params],
@@ -80,44 +59,97 @@ export function LogsPage({ params }) {
   // without rows no pointer can leave them, so the reading state would never end
   useEffect(() => void (isEmpty && setHeld(false)), [isEmpty]);
   useKeys({ l: () => go(liveHref(wantsLive)) });
-  const rows = apiParams(params);
 
-  return html`<${Head} title="Logs">
-      <${LiveSwitch} isLive=${isLive} wantsLive=${wantsLive} isConnected=${tail.isConnected} />
-      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} keyed=${keyed} params=${params} />
-      <${ExportMenu} files=${[
-        [`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'],
-        [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies'],
-      ]} />
-      <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
-    <//>
+  const table = { records, names: withSorted(names, order), params, selected, openId, fresh: lit };
+  const list = html`<div class="log-body">
+    ${facets}
+    <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
+      <${Waiting} count=${tail.waiting} release=${release} />
+      <${LogTable} ...${table} />
+      <${Pager} wish=${wish} next=${data?.next} shown=${records.length} loading=${loading} />
+    </div>
+  </div>`;
+  const empty = html`<${Empty} params=${params} wish=${wish} answer=${error ?? answered} refresh=${reload} />`;
+  return html`<${LogsHead} params=${params} wish=${wish} names=${names} keyed=${keyed} isConnected=${tail.isConnected} />
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
-    ${wantsLive && !isLive && html`<p class="soft" role="status">${order === null ? 'The live tail does not look into bodies: while a text is looked for it is off.' : 'The live tail has the newest first: while the list is sorted it is off.'}</p>`}
-    ${params.has('sort') && params.get('q') && html`<p class="soft" role="status">A search for a text has the newest first: it is not sorted.</p>`}
+    <${NotTogether} params=${params} wish=${wish} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
-    ${
-      data !== null &&
-      html`
-      ${data.total && html`${histogram}<${Totals} total=${data.total} loading=${loading} />`}
-      ${data.more && !data.total && !isEmpty && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
-      ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
-      <${Cut} range=${range} days=${data.retentionDays} />
-      ${
-        isEmpty
-          ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} answer=${error ?? answered} refresh=${reload} />`
-          : html`<div class="log-body">
-        ${facets}
-        <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
-          ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
-          <div class="hidden" role="status" aria-live="polite">${tail.waiting > 0 ? `${tail.waiting} new requests` : ''}</div>
-          <${LogTable} records=${records} names=${withSorted(names, order)} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
-          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} loading=${loading} isLive=${isLive} isSorted=${order !== null} />
-        </div>
-      </div>`
-      }`
-    }
+    ${data !== null && html`<${Sums} data=${data} histogram=${histogram} loading=${loading} mayCome=${!isEmpty && error === null} />`}
+    ${data !== null && html`<${Cut} range=${range} days=${data.retentionDays} />`}
+    ${data !== null && (isEmpty ? empty : list)}
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
+}
+
+/** What the address asks for. */
+function wishOf(params) {
+  const order = orderOf(params);
+  const wantsLive = params.get('live') === '1';
+  // records of the tail have no bodies, so a text filter cannot match them
+  const isLive = wantsLive && !params.get('q') && order === null;
+  return { range: rangeOf(params), order, cursor: params.get('cursor'), wantsLive, isLive };
+}
+
+/** The answer of the API for the address. `asked`: the query that was sent. */
+function useLogs(params, { range, order, cursor, isLive }) {
+  const asked = apiParams(params, {
+    limit: String(pageSize),
+    bucket: String(bucketOf(range.to - range.from, 90)),
+    ...orderParams(order),
+    ...(cursor !== null && { cursor }),
+  });
+  const everyMs = isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0;
+  const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs });
+  return { asked, answered, error, loading, reload };
+}
+
+function LogsHead({ params, wish: { wantsLive, isLive }, names, keyed, isConnected }) {
+  const rows = apiParams(params);
+  const files = [
+    [`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'],
+    [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies'],
+  ];
+  return html`<${Head} title="Logs">
+    <${LiveSwitch} isLive=${isLive} wantsLive=${wantsLive} isConnected=${isConnected} />
+    <${TimeRange} params=${params} />
+    <${ColumnMenu} names=${names} keyed=${keyed} params=${params} />
+    <${ExportMenu} files=${files} />
+    <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
+  <//>`;
+}
+
+/** Says which wish of the address is not followed, because it does not go together with another one. */
+function NotTogether({ params, wish: { order, wantsLive, isLive } }) {
+  const noTail =
+    order === null
+      ? 'The live tail does not look into bodies: while a text is looked for it is off.'
+      : 'The live tail has the newest first: while the list is sorted it is off.';
+  const noOrder = 'A search for a text has the newest first: it is not sorted.';
+  return html`${wantsLive && !isLive && html`<p class="soft" role="status">${noTail}</p>`}
+    ${params.has('sort') && params.get('q') && html`<p class="soft" role="status">${noOrder}</p>`}`;
+}
+
+function histogramOf({ points, bucketMs, begin }, shownRange, params) {
+  const range = { ...shownRange, from: begin ?? shownRange.from };
+  return html`<${RequestHistogram} points=${points} bucketMs=${bucketMs} range=${range} params=${params} />`;
+}
+
+/** What all that match add up to. `mayCome`: sums that are not there yet are on their way. */
+function Sums({ data, histogram, loading, mayCome }) {
+  const { total, more, fault } = data;
+  return html`${total && html`${histogram}<${Totals} total=${total} loading=${loading} />`}
+    ${more && !total && mayCome && html`<div class="summing" role="status">Adding up all that match…</div>`}
+    ${fault && html`<${NoSums} fault=${fault} />`}`;
+}
+
+const NoSums = ({ fault }) =>
+  html`<${Notice} tone="bad" title="What matches could not be added up">${fault.message} A shorter range has less to add up.<//>`;
+
+/** The button that shows the rows that came while somebody read. A screen reader hears how many they are. */
+function Waiting({ count, release }) {
+  const shown = count >= mostRows ? `${mostRows}+` : count;
+  return html`${count > 0 && html`<button type="button" class="waiting" onClick=${release}>${shown} new requests</button>`}
+    <div class="hidden" role="status" aria-live="polite">${count > 0 ? `${count} new requests` : ''}</div>`;
 }
 
 /** The records of the page: those of the answer, and in the live tail also those that ended since. No row moves while somebody reads. */
@@ -172,17 +204,28 @@ function useSelection(records, openId, params) {
 const liveHref = (isOn) => withParams({ live: isOn ? null : '1', cursor: null, ...(!isOn && { sort: null, order: null }) });
 
 function LiveSwitch({ isLive, wantsLive, isConnected }) {
-  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${liveHref(wantsLive)} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
+  return html`<a
+    class="button live ${isLive ? 'is-live' : ''}"
+    aria-current=${isLive ? 'true' : undefined}
+    href=${liveHref(wantsLive)}
+    title="Requests as they end, of this instance (l)"
+  ><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
 }
 
 function Totals({ total, loading }) {
   const { requests, errors, promptTokens, completionTokens, cost, unpriced, latencyP50Ms, latencyP95Ms } = total;
+  const whole = cost === null ? undefined : `$${cost}`;
   return html`<p class="totals" aria-busy=${loading}>
-    <b>${count(requests)}</b> ${requests === 1 ? 'request' : 'requests'}<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${aboutSum(compact(promptTokens + completionTokens), total)}</b> tokens<i>·</i>
-    <b title=${cost === null ? undefined : `$${cost}`}>${aboutSum(money(cost), total)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
+    <b>${count(requests)}</b> ${requests === 1 ? 'request' : 'requests'}<i>·</i>
+    <b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i>
+    <b>${aboutSum(compact(promptTokens + completionTokens), total)}</b> tokens<i>·</i>
+    <b title=${whole}>${aboutSum(money(cost), total)}</b>${unpriced > 0 ? html` <${Unpriced} many=${unpriced} />` : ' cost'}<i>·</i>
     p50 <b>${duration(latencyP50Ms)}</b> p95 <b>${duration(latencyP95Ms)}</b>
   </p>`;
 }
+
+const Unpriced = ({ many }) =>
+  html`<span class="soft" title="no price in the catalogue, or a count is missing">and ${count(many)} without a price</span>`;
 
 /** The notice for a range that begins before the oldest record: records are deleted after some days, so the range is not complete. */
 function Cut({ range, days }) {
@@ -195,22 +238,45 @@ function Cut({ range, days }) {
 const isNarrow = matchMedia('(max-width: 1000px)');
 
 function FacetColumn({ facets, total, params }) {
-  return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} total=${total} params=${params} /></details>`;
+  return html`<details class="facet-column" open=${!isNarrow.matches}>
+    <summary>Filters with counts</summary>
+    <${Facets} facets=${facets} total=${total} params=${params} />
+  </details>`;
 }
 
 /** While another list is loading, `next` is the next page of the one before. */
-function Pager({ next, cursor, shown, loading, isLive, isSorted }) {
-  return html`<div class="pager"><span class="soft">${count(shown)} shown${isLive ? `, ${mostRows} at most` : ''}</span>
-    ${cursor !== null && html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> ${isSorted ? 'First' : 'Newest'}</a>`}
-    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })} aria-disabled=${loading} onClick=${(event) => loading && event.preventDefault()}>${isSorted ? 'Next' : 'Older'} <${Icon} name="right" /></a>`}
+function Pager({ wish: { cursor, isLive, order }, next, shown, loading }) {
+  const isSorted = order !== null;
+  const first = html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> ${isSorted ? 'First' : 'Newest'}</a>`;
+  const older = html`<a
+    class="button"
+    href=${withParams({ cursor: next })}
+    aria-disabled=${loading}
+    onClick=${(event) => loading && event.preventDefault()}
+  >${isSorted ? 'Next' : 'Older'} <${Icon} name="right" /></a>`;
+  return html`<div class="pager">
+    <span class="soft">${count(shown)} shown${isLive ? `, ${mostRows} at most` : ''}</span>
+    ${cursor !== null && first}
+    ${next !== null && !isLive && older}
   </div>`;
 }
 
-function Empty({ params, isOver, isLive, answer, refresh }) {
+const kept = ['since', 'from', 'to', 'cols'];
+const withoutFilters = (params) => hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => kept.includes(name))));
+
+function Empty({ params, wish: { range, isLive }, answer, refresh }) {
   const filters = filtersOf(params);
-  if (filters.length > 0) {
-    const wider = widerSince(params);
-    return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${wider !== null && html`<a href=${hrefOfRange(params, { since: wider })}>Widen to ${wider.replace('d', ' days')}</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
+  const wider = widerSince(params);
+  if (filters.length === 0) {
+    const widen = hrefOfRange(params, { since: '30d' });
+    const isOver = !range.isRelative;
+    return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} answer=${answer} flipped=${refresh} widen=${widen} />`;
   }
-  return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} answer=${answer} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
+  const what = filters.length === 1 ? 'this filter' : 'all of these filters';
+  return html`<${Notice} icon="search" title="No request matches">
+    ${rangeLabel(params)}, with ${what}. ${wider !== null && html`<${Widen} params=${params} since=${wider} /> or `}
+    <a href=${withoutFilters(params)}>clear the filters</a>.
+  <//>`;
 }
+
+const Widen = ({ params, since }) => html`<a href=${hrefOfRange(params, { since })}>Widen to ${since.replace('d', ' days')}</a>`;
