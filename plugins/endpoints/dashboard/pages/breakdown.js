@@ -62,11 +62,25 @@ export function BreakdownPage({ params }) {
     <//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
-      <label>Measure <select value=${metric} onChange=${choose('metric', usualOf(by))}>${Object.entries(measuresOf(by)).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
+      <label>
+        Measure <select value=${metric} onChange=${choose('metric', usualOf(by))}>${Object.entries(measuresOf(by)).map(
+          ([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`,
+        )}</select>
+      </label>
       <label>by <${Dimension} value=${by} keyed=${keyed} onChange=${choose('by', 'model')} /></label>
-      ${!isTried && html`<label>then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} /></label>`}
-      <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
-      <span class="segments" role="group" aria-label="View"><a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a><a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a></span>
+      ${
+        !isTried &&
+        html`<label>
+          then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} />
+        </label>`
+      }
+      <label>
+        top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select>
+      </label>
+      <span class="segments" role="group" aria-label="View">
+        <a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a>
+        <a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a>
+      </span>
     </div>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
@@ -75,7 +89,11 @@ export function BreakdownPage({ params }) {
       (data.total.requests === 0
         ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>`
         : html`
-      <div class=${loading ? 'is-loading' : ''}>${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metricOf(params, data.by)} range=${shownRange} params=${params} />`}
+      <div class=${loading ? 'is-loading' : ''}>${
+        isOverTime &&
+        data.points.length > 0 &&
+        html`<${OverTime} data=${data} metric=${metricOf(params, data.by)} range=${shownRange} params=${params} />`
+      }
       <${BreakdownTable} data=${data} name=${dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by)} metric=${metricOf(params, data.by)} top=${top} params=${params} /></div>`)
     }`;
 }
@@ -90,8 +108,19 @@ function Dimension({ value, keyed, none, onChange }) {
   return html`<select value=${value} onChange=${onChange}>
     ${none !== undefined && html`<option value="">${none}</option>`}
     ${Object.entries(dimensions).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
-    ${none === undefined && html`<optgroup label="Attempts">${Object.entries(ofAttempts).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}</optgroup>`}
-    ${Object.entries(groups).map(([label, names]) => names.length > 0 && html`<optgroup key=${label} label=${label}>${names.map((name) => html`<option key=${name} value=${name}>${keyOf(name)}</option>`)}</optgroup>`)}
+    ${
+      none === undefined &&
+      html`<optgroup label="Attempts">${Object.entries(ofAttempts).map(
+        ([name, label]) => html`<option key=${name} value=${name}>${label}</option>`,
+      )}</optgroup>`
+    }
+    ${Object.entries(groups).map(
+      ([label, names]) =>
+        names.length > 0 &&
+        html`<optgroup key=${label} label=${label}>${names.map(
+          (name) => html`<option key=${name} value=${name}>${keyOf(name)}</option>`,
+        )}</optgroup>`,
+    )}
   </select>`;
 }
 
@@ -101,7 +130,19 @@ function OverTime({ data, metric, range, params }) {
   const { times, lines } = isRate
     ? ratesOf(data.points, range, { ...how, of })
     : stackOf(data.points, range, { ...how, all: data.all, of: (point) => of(point) ?? 0 });
-  return html`<section class="card over-time"><header><h2>${label} over time</h2></header>
-    <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
-    <${Legend} lines=${lines} /></section>`;
+  return html`<section class="card over-time">
+    <header><h2>${label} over time</h2></header>
+    <${TimeChart}
+      title=${`${label} over time`}
+      kind=${isRate ? 'lines' : 'bars'}
+      times=${times}
+      lines=${lines}
+      range=${{ from: times[0], to: range.to }}
+      bucketMs=${data.bucketMs}
+      format=${format}
+      height=${240}
+      onZoom=${zoomOf(params)}
+    />
+    <${Legend} lines=${lines} />
+  </section>`;
 }

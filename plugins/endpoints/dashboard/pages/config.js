@@ -19,23 +19,44 @@ export function ConfigPage({ params }) {
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${
       data !== null &&
-      html`
-      <${LastReload} reload=${data.reload} />
-      <div class="config-body">
-        <section><${Loaded} data=${data} /><${Findings} findings=${data.findings} /><${Changes} reloads=${data.reloads} /></section>
-        <section><${Texts} data=${data} params=${params} /></section>
-        <section><h2 class="section">Plugins, in their order</h2><ol class="plugins">${data.plugins.map(({ use, with: options }, at) => html`<li key=${use}><span class="soft">${at + 1}</span><code>${use}</code>${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}</li>`)}</ol></section>
-      </div>`
+      html`<${LastReload} reload=${data.reload} />
+        <div class="config-body">
+          <section><${Loaded} data=${data} /><${Findings} findings=${data.findings} /><${Changes} reloads=${data.reloads} /></section>
+          <section><${Texts} data=${data} params=${params} /></section>
+          <section>
+            <h2 class="section">Plugins, in their order</h2>
+            <ol class="plugins">${data.plugins.map(
+              ({ use, with: options }, at) => html`<li key=${use}>
+                <span class="soft">${at + 1}</span>
+                <code>${use}</code>
+                ${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}
+              </li>`,
+            )}</ol>
+          </section>
+        </div>`
     }`;
 }
 
 function LastReload({ reload }) {
   if (reload === null || reload.problems === null) return null;
-  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last valid config is still in force`}><pre class="problems">${reload.problems}</pre><//>`;
+  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last valid config is still in force`}>
+    <pre class="problems">${reload.problems}</pre>
+  <//>`;
 }
 
 function Loaded({ data: { hash, loadedAt, models, reload } }) {
-  return html`<dl class="facts config-facts"><div><dt>Loaded</dt><dd title=${exact(loadedAt)}>${ago(loadedAt)}</dd></div>${reload !== null && html`<div><dt>Last change</dt><dd title=${exact(reload.at)}>${ago(reload.at)}, ${reload.problems === null ? 'taken over' : 'not used'}</dd></div>`}<div><dt>Fingerprint</dt><dd><code>${hash}</code></dd></div><div><dt>Models</dt><dd><a href="/dashboard/models?show=all">${models}</a></dd></div></dl>`;
+  return html`<dl class="facts config-facts">
+    <div><dt>Loaded</dt><dd title=${exact(loadedAt)}>${ago(loadedAt)}</dd></div>
+    ${
+      reload !== null &&
+      html`<div>
+        <dt>Last change</dt>
+        <dd title=${exact(reload.at)}>${ago(reload.at)}, ${reload.problems === null ? 'taken over' : 'not used'}</dd>
+      </div>`
+    }
+    <div><dt>Fingerprint</dt><dd><code>${hash}</code></dd></div>
+    <div><dt>Models</dt><dd><a href="/dashboard/models?show=all">${models}</a></dd></div>
+  </dl>`;
 }
 
 /** What `gateway check` says of the file as it is; each leads to its line. */
@@ -46,8 +67,16 @@ function Findings({ findings }) {
         ? html`<p class="mark mark-ok"><${Icon} name="check" />nothing</p>`
         : html`<ul class="findings">${findings.map(
             ({ file, line, path, message, hint, isFault }, at) => html`<li key=${at}>
-      <span class="mark mark-${isFault ? 'bad' : 'warn'}"><${Icon} name=${isFault ? 'cross' : 'alert'} />${isFault ? 'fault' : 'warning'}</span> <a href=${withParams({ file, line: String(line), find: null, view: null })}>${file}:${line}</a>
-      <div>${path !== '' && html`<code>${path}</code> `}${message}${hint !== null && html`<span class="soft">; ${hint}</span>`}</div></li>`,
+              <span class="mark mark-${isFault ? 'bad' : 'warn'}">
+                <${Icon} name=${isFault ? 'cross' : 'alert'} />
+                ${isFault ? 'fault' : 'warning'}
+              </span> <a href=${withParams({ file, line: String(line), find: null, view: null })}>${file}:${line}</a>
+              <div>
+                ${path !== '' && html`<code>${path}</code> `}
+                ${message}
+                ${hint !== null && html`<span class="soft">; ${hint}</span>`}
+              </div>
+            </li>`,
           )}</ul>`
     }`;
 }
@@ -57,11 +86,21 @@ function Changes({ reloads }) {
   return html`<h2 class="section">Changes since the start</h2>
     ${
       reloads.length === 0
-        ? html`<p class="soft">None. The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used. Who made a change cannot be known.</p>`
+        ? html`<p class="soft">
+          None. The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used. Who made a change cannot be known.
+        </p>`
         : html`<ol class="reloads">${reloads.map(
             (one, at) => html`<li key=${one.at}><details open=${at === 0}>
-      <summary><time datetime=${new Date(one.at).toISOString()} title=${exact(one.at)}>${moment(one.at)}</time> ${one.changes === null ? html`<span class="mark mark-bad"><${Icon} name="cross" />not used</span>` : html`<span class="mark mark-ok"><${Icon} name="check" />${wordsOf(one.changes)}</span>`}${one.hash !== null && html` <code class="soft">${one.hash.slice(0, 8)}</code>`}</summary>
-      ${one.changes === null ? html`<pre class="problems">${one.problems}</pre>` : html`<${Details} changes=${one.changes} />`}</details></li>`,
+              <summary>
+                <time datetime=${new Date(one.at).toISOString()} title=${exact(one.at)}>${moment(one.at)}</time> ${
+                  one.changes === null
+                    ? html`<span class="mark mark-bad"><${Icon} name="cross" />not used</span>`
+                    : html`<span class="mark mark-ok"><${Icon} name="check" />${wordsOf(one.changes)}</span>`
+                }
+                ${one.hash !== null && html` <code class="soft">${one.hash.slice(0, 8)}</code>`}
+              </summary>
+              ${one.changes === null ? html`<pre class="problems">${one.problems}</pre>` : html`<${Details} changes=${one.changes} />`}
+            </details></li>`,
           )}</ol>`
     }`;
 }
@@ -71,7 +110,20 @@ const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'nothing that counts'
 const Details = ({ changes: { shown, more } }) =>
   shown.length === 0
     ? html`<p class="soft">The config that runs is the same: comments have changed, or something that was put back.</p>`
-    : html`<ul class="changes">${shown.map(({ path, before, after }) => html`<li key=${path}><code>${path}</code> ${before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`} ${after === null ? html`<span class="soft">removed</span>` : before !== null && before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`}</li>`)}${more > 0 && html`<li class="soft">and ${plural(more, 'more change')}</li>`}</ul>`;
+    : html`<ul class="changes">
+      ${shown.map(
+        ({ path, before, after }) => html`<li key=${path}>
+          <code>${path}</code> ${before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`} ${
+            after === null
+              ? html`<span class="soft">removed</span>`
+              : before !== null && before === after
+                ? html`<span class="soft">is another one</span>`
+                : html`<ins>${after}</ins>`
+          }
+        </li>`,
+      )}
+      ${more > 0 && html`<li class="soft">and ${plural(more, 'more change')}</li>`}
+    </ul>`;
 
 /** The files as they are written, or the config as it runs. */
 function Texts({ data, params }) {
@@ -79,9 +131,33 @@ function Texts({ data, params }) {
   const isResolved = params.get('view') === 'resolved' || files.length === 0;
   const name = files.includes(params.get('file')) ? params.get('file') : files[0];
   const resolved = useMemo(() => JSON.stringify(data.resolved, null, 2), [data.hash]);
-  return html`<div class="pickers">${files.length > 0 && html`<span class="segments" role="group" aria-label="Which form"><a aria-current=${!isResolved ? 'true' : undefined} href=${withParams({ view: null, find: null, line: null })}>As written</a><a aria-current=${isResolved ? 'true' : undefined} href=${withParams({ view: 'resolved', find: null, line: null })}>As resolved</a></span>`}
-      ${!isResolved && files.length > 1 && html`<label><span class="hidden">File</span><select value=${name} onChange=${(event) => go(withParams({ file: event.target.value === files[0] ? null : event.target.value, line: null }))}>${files.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>`}</div>
-    ${isResolved ? html`<${TextSearch} text=${resolved} what="the config as resolved" params=${params} />` : html`<${WrittenFile} key=${name} name=${name} hash=${data.hash} at=${data.reload?.at ?? 0} params=${params} />`}`;
+  return html`<div class="pickers">
+      ${
+        files.length > 0 &&
+        html`<span class="segments" role="group" aria-label="Which form">
+          <a aria-current=${!isResolved ? 'true' : undefined} href=${withParams({ view: null, find: null, line: null })}>As written</a>
+          <a aria-current=${isResolved ? 'true' : undefined} href=${withParams({ view: 'resolved', find: null, line: null })}>
+            As resolved
+          </a>
+        </span>`
+      }
+      ${
+        !isResolved &&
+        files.length > 1 &&
+        html`<label>
+          <span class="hidden">File</span>
+          <select
+            value=${name}
+            onChange=${(event) => go(withParams({ file: event.target.value === files[0] ? null : event.target.value, line: null }))}
+          >${files.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select>
+        </label>`
+      }
+    </div>
+    ${
+      isResolved
+        ? html`<${TextSearch} text=${resolved} what="the config as resolved" params=${params} />`
+        : html`<${WrittenFile} key=${name} name=${name} hash=${data.hash} at=${data.reload?.at ?? 0} params=${params} />`
+    }`;
 }
 
 function WrittenFile({ name, hash, at, params }) {

@@ -25,16 +25,28 @@ export function ConnectPage({ params }) {
   return html`<${Head} title="Connect" />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     <div class="connect">
-      <nav aria-label="Clients"><ul>${clients.map(([one]) => html`<li key=${one}><a href=${withParams({ client: one === 'curl' ? null : one })} aria-current=${one === name ? 'true' : undefined}>${one}</a></li>`)}</ul></nav>
+      <nav aria-label="Clients"><ul>${clients.map(
+        ([one]) => html`<li key=${one}>
+          <a href=${withParams({ client: one === 'curl' ? null : one })} aria-current=${one === name ? 'true' : undefined}>${one}</a>
+        </li>`,
+      )}</ul></nav>
       <section>
-        <div class="fields"><label>Model <select value=${model} title=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
+        <div class="fields"><label>
+          Model <select value=${model} title=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select>
+        </label></div>
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
         <${Callers} since="24h" during="in the last 24 h" />
       </section>
       <section>
         <${Watch} model=${model} mark=${mark} isMarked=${text.includes(mark)} isKnown=${params.has('model') || !loading} />
-        <section class="card needs"><header><h2>What every client needs</h2></header>
-        <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl></section>
+        <section class="card needs">
+          <header><h2>What every client needs</h2></header>
+          <dl class="facts">
+            <div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div>
+            <div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div>
+            <div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div>
+          </dl>
+        </section>
       </section>
     </div>`;
 }
@@ -69,7 +81,14 @@ function Watch({ model, mark, isMarked, isKnown }) {
   return html`<div class="watch">
     ${
       last === undefined
-        ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button><//>`
+        ? html`<${Notice} icon="clock" title="Waiting for a call">
+          ${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button
+            type="button"
+            class="link"
+            disabled=${!isKnown || isTesting}
+            onClick=${test}
+          >Send a test from here</button>
+        <//>`
         : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`
     }
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
@@ -79,5 +98,7 @@ function Watch({ model, mark, isMarked, isKnown }) {
 function Call({ record: { id, outcome, status, error, model, requestedModel, durationMs, userAgent }, isOwn, many }) {
   const isAnswered = outcome === 'answered';
   const title = isAnswered ? (isOwn ? 'Connected' : 'A call was answered') : `A call came; its outcome is "${outcome}"`;
-  return html`<${Notice} tone=${isAnswered ? 'good' : isOwn ? 'bad' : 'warn'} icon=${isAnswered ? 'check' : 'cross'} title=${title}>${isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${error === null ? '' : ` ${error.code}: ${error.message}`} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.<//>`;
+  return html`<${Notice} tone=${isAnswered ? 'good' : isOwn ? 'bad' : 'warn'} icon=${isAnswered ? 'check' : 'cross'} title=${title}>
+    ${isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${error === null ? '' : ` ${error.code}: ${error.message}`} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.
+  <//>`;
 }

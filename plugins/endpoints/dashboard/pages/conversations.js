@@ -35,9 +35,20 @@ function List({ params }) {
   // while others are loading, the choice is the new one, and the list still the one before
   const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
-  return html`<${Head} title="Conversations"><label class="head-pick">Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select></label><${TimeRange} params=${params} /><//>
+  return html`<${Head} title="Conversations">
+      <label class="head-pick">
+        Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select>
+      </label>
+      <${TimeRange} params=${params} />
+    <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${data.by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${data.by}</code>. A caller sets it by the header <code>X-Gateway-${data.by.slice('meta.'.length)}</code>.`}<//>` : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`}`;
+    ${
+      data === null
+        ? error === null && html`<${Skeleton} rows=${8} />`
+        : data.data.length === 0
+          ? html`<${Notice} icon="search" title="No conversation in this time">${data.by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${data.by}</code>. A caller sets it by the header <code>X-Gateway-${data.by.slice('meta.'.length)}</code>.`}<//>`
+          : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`
+    }`;
 }
 
 /** The cost of a conversation, marked where its turns hold estimates that matter. */
@@ -57,9 +68,30 @@ function Table({ data: { by, data, isAll }, params }) {
             ]),
       ]),
     );
-  return html`<div class="table-scroll"><table class="table conversations"><thead><tr><th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th><th scope="col">Models</th><th scope="col" class="num">Took</th><th scope="col" class="num">Cost</th><th scope="col">Last</th></tr></thead>
-      <tbody>${data.map((one) => html`<tr key=${one.of}><td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td><td class="num">${count(one.turns)}</td><td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td><td>${one.models.join(', ')}</td><td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td><td class="num">${costOf(one)}</td><td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td></tr>`)}</tbody></table></div>
-    ${!isAll && html`<p class="soft">These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.</p>`}`;
+  return html`<div class="table-scroll"><table class="table conversations">
+      <thead><tr>
+        <th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th>
+        <th scope="col">Models</th><th scope="col" class="num">Took</th><th scope="col" class="num">Cost</th>
+        <th scope="col">Last</th>
+      </tr></thead>
+      <tbody>${data.map(
+        (one) => html`<tr key=${one.of}>
+          <td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td>
+          <td class="num">${count(one.turns)}</td>
+          <td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td>
+          <td>${one.models.join(', ')}</td>
+          <td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td>
+          <td class="num">${costOf(one)}</td>
+          <td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+    ${
+      !isAll &&
+      html`<p class="soft">
+        These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.
+      </p>`
+    }`;
 }
 
 function One({ params }) {
@@ -70,14 +102,22 @@ function One({ params }) {
     new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]),
   );
   return html`<${Head} title=${html`<a href=${back}>Conversations</a> <span class="soft">/</span> ${data?.value ?? 'Conversation'}`}>
-      <${MarkdownSwitch} />${data?.value && html`<a class="button" href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}><${Icon} name="logs" />In the log</a>`}<//>
+      <${MarkdownSwitch} />
+      ${
+        data?.value &&
+        html`<a
+          class="button"
+          href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}
+        ><${Icon} name="logs" />In the log</a>`
+      }
+    <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${
       data === null
         ? error === null && html`<${Skeleton} rows=${8} />`
         : html`<${Sums} data=${data} />
-      ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}
-      <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`
+          ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}
+          <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`
     }`;
 }
 
@@ -91,15 +131,40 @@ function Sums({ data }) {
     ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`],
     ['Models', models.join(', ') || '–'],
   ];
-  return html`<dl class="figures turn-sums">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd title=${typeof value === 'string' ? value : undefined}>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="figures turn-sums">${figures.map(
+    ([name, value]) => html`<div key=${name}>
+      <dt>${name}</dt>
+      <dd title=${typeof value === 'string' ? value : undefined}>${value}</dd>
+    </div>`,
+  )}</dl>`;
 }
 
 function Turn({ turn: { record, fresh, response }, number }) {
   const { id, createdAt, model, provider, durationMs, timeToFirstTokenMs, usage, cost, error, outcome } = record;
   const choices = response?.choices ?? [];
   return html`<li class="turn">
-    <ol class="conversation">${fresh === null ? html`<li><${Notice} title=${`The text of turn ${number} is not kept`} /></li>` : fresh.map((message, at) => html`<${Message} key=${at} message=${message} />`)}
+    <ol class="conversation">
+      ${
+        fresh === null
+          ? html`<li><${Notice} title=${`The text of turn ${number} is not kept`} /></li>`
+          : fresh.map((message, at) => html`<${Message} key=${at} message=${message} />`)
+      }
       ${choices.map((choice, at) => html`<${Choice} key=${`c${at}`} choice=${choice} of=${choices.length} at=${at} />`)}
-      ${error !== null && html`<li><${Notice} tone="bad" title=${error.code}>${error.message}<//></li>`}</ol>
-    <p class="turn-foot"><a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}<time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time><span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span><span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>${usage.promptTokens !== null && html`<span>${about(plural(usage.promptTokens, 'token'), record.usageEstimated)} in, ${about(count(usage.completionTokens), record.usageEstimated)} out</span>`}<b>${costMark(money(cost), record)}</b></p></li>`;
+      ${error !== null && html`<li><${Notice} tone="bad" title=${error.code}>${error.message}<//></li>`}
+    </ol>
+    <p class="turn-foot">
+      <a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>
+      ${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}
+      <time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time>
+      <span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span>
+      <span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>
+      ${
+        usage.promptTokens !== null &&
+        html`<span>
+          ${about(plural(usage.promptTokens, 'token'), record.usageEstimated)} in, ${about(count(usage.completionTokens), record.usageEstimated)} out
+        </span>`
+      }
+      <b>${costMark(money(cost), record)}</b>
+    </p>
+  </li>`;
 }

@@ -19,15 +19,32 @@ export function ProvidersPage() {
     ${data === null && error === null && html`<${Skeleton} rows=${8} />`}
     ${
       data !== null &&
-      html`
-      <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col">Attempts 24 h</th><th scope="col" class="num">Failed</th><th scope="col" class="num">Answered 24 h</th><th scope="col" class="num">Models</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
-        <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`)}</tbody></table></div>
-      <${RestingTargets} />
-      ${
-        off.length > 0 &&
-        html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
-        <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`
-      }`
+      html`<div class="table-scroll"><table class="table providers">
+          <thead><tr>
+            <th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th>
+            <th scope="col">Attempts 24 h</th><th scope="col" class="num">Failed</th>
+            <th scope="col" class="num">Answered 24 h</th><th scope="col" class="num">Models</th>
+            <th scope="col" class="num">p50</th><th scope="col" class="num">p95</th>
+            <th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th>
+            <th scope="col">Since the start</th><th scope="col">Trains on data</th>
+          </tr></thead>
+          <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`)}</tbody>
+        </table></div>
+        <${RestingTargets} />
+        ${
+          off.length > 0 &&
+          html`<h2 class="section">Off</h2>
+            <p class="soft">
+              A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.
+            </p>
+            <ul class="off-list">${off.map(
+              ({ id, missing, models }) => html`<li key=${id}>
+                <b>${id}</b>
+                <code>${missing}</code>
+                <span class="soft">${plural(models, 'model')}</span>
+              </li>`,
+            )}</ul>`
+        }`
     }`;
 }
 
@@ -35,16 +52,45 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
   const [trial, run] = useProviderTest(id);
   const isFailing = seen !== null && seen.lastFailedAt !== null && (seen.lastAnsweredAt ?? 0) < seen.lastFailedAt;
   return html`<tr>
-    <td title=${`${id}${baseUrl ? `\n${baseUrl}` : ''}`}><span class="cell-name">${id}</span><div class="soft">${dialect}${baseUrl && ` · ${baseUrl}`}</div></td>
-    <td>${isFailing ? html`<span class="mark mark-warn" title=${seen.lastFailure}><${Icon} name="alert" />last try failed</span>` : html`<span class="mark mark-ok"><${Icon} name="check" />on</span>`}</td>
-    <td class="cell-tool"><button type="button" class="button" disabled=${trial?.isRunning} onClick=${run} aria-label=${`Test ${id}`} title="One small request">Test</button></td>
-    <td class="cell-strip">${tried === null ? html`<span class="soft">none</span>` : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a><${Worst} tried=${tried} bucketMs=${bucketMs} />`}</td>
-    <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td>
-    <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}&status=ok`}>${count(use.requests - use.errors)}</a>`}</td>
-    <td class="num">${count(models)}</td>
-    <td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
-    <td class="wrap">${seen === null ? html`<span class="soft">not tried yet</span>` : html`answered ${ago(seen.lastAnsweredAt)}${seen.lastFailedAt !== null && html`, <span title=${seen.lastFailure}>failed ${ago(seen.lastFailedAt)}</span>`}`}</td>
-    <td>${trainsOnData === null ? html`<span class="soft">not said</span>` : trainsOnData ? 'yes' : 'no'}</td>
-  </tr>
-  <tr class="opened trial ${trial === null ? 'is-empty' : ''}"><td colspan="13"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td></tr>`;
+      <td title=${`${id}${baseUrl ? `\n${baseUrl}` : ''}`}>
+        <span class="cell-name">${id}</span>
+        <div class="soft">${dialect}${baseUrl && ` · ${baseUrl}`}</div>
+      </td>
+      <td>${
+        isFailing
+          ? html`<span class="mark mark-warn" title=${seen.lastFailure}><${Icon} name="alert" />last try failed</span>`
+          : html`<span class="mark mark-ok"><${Icon} name="check" />on</span>`
+      }</td>
+      <td class="cell-tool">
+        <button
+          type="button"
+          class="button"
+          disabled=${trial?.isRunning}
+          onClick=${run}
+          aria-label=${`Test ${id}`}
+          title="One small request"
+        >Test</button>
+      </td>
+      <td class="cell-strip">${
+        tried === null
+          ? html`<span class="soft">none</span>`
+          : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}>
+              <${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} />
+            </a>
+            <${Worst} tried=${tried} bucketMs=${bucketMs} />`
+      }</td>
+      <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td>
+      <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}&status=ok`}>${count(use.requests - use.errors)}</a>`}</td>
+      <td class="num">${count(models)}</td><td class="num">${duration(use?.latencyP50Ms)}</td>
+      <td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td>
+      <td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
+      <td class="wrap">${
+        seen === null
+          ? html`<span class="soft">not tried yet</span>`
+          : html`answered ${ago(seen.lastAnsweredAt)}
+            ${seen.lastFailedAt !== null && html`, <span title=${seen.lastFailure}>failed ${ago(seen.lastFailedAt)}</span>`}`
+      }</td>
+      <td>${trainsOnData === null ? html`<span class="soft">not said</span>` : trainsOnData ? 'yes' : 'no'}</td>
+    </tr>
+    <tr class="opened trial ${trial === null ? 'is-empty' : ''}"><td colspan="13"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td></tr>`;
 }

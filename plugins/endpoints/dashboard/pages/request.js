@@ -19,4 +19,5 @@ function listOf(params) {
 
 /** @param {{ id: string, params: URLSearchParams }} props */
 export const RequestPage = ({ id, params }) =>
-  html`<${Head} title=${html`<a href=${listOf(params)}>Logs</a> <span class="soft">/</span> Request`} /><div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;
+  html`<${Head} title=${html`<a href=${listOf(params)}>Logs</a> <span class="soft">/</span> Request`} />
+    <div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;

@@ -25,9 +25,20 @@ export function SpendPage({ params }) {
   const by = params.get('by') ?? 'model';
   const { data, error, reload } = useData(`/api/views/spend?${apiParams(params, { by })}`, { everyMs: 60_000 });
   const names = [...new Set([...Object.keys(dimensions), by, ...(data?.metaKeys ?? []).map((key) => `meta.${key}`)])];
-  return html`<${Head} title="Spend"><label class="head-pick">By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label>${data !== null && html`<${Export} data=${data} params=${params} />`}<//>
+  return html`<${Head} title="Spend">
+      <label class="head-pick">
+        By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map(
+          (name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`,
+        )}</select>
+      </label>
+      ${data !== null && html`<${Export} data=${data} params=${params} />`}
+    <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
+    ${
+      data === null
+        ? error === null && html`<${Skeleton} rows=${8} />`
+        : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`
+    }
     <div hidden=${data === null && error === null}><${Limits} /></div>`;
 }
 
@@ -88,7 +99,10 @@ function Figures({ data }) {
   ];
   return html`<dl class="metrics spend-figures">${figures.map(
     ({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
-      <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`,
+      <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt>
+      <dd class="metric-value">${value}</dd>
+      <dd class="metric-note" title=${note}>${note}</dd>
+    </div>`,
   )}</dl>
     <p class="soft spend-note">Days and months are by UTC, as those of budgets are. ${leftOut(total, ' of this month')}</p>`;
 }
@@ -96,9 +110,20 @@ function Figures({ data }) {
 function ByDay({ data: { points, all, from, to, total } }) {
   const range = { from, to };
   const { times, lines } = stackOf(points, range, { all, bucketMs: day, of: ({ cost }) => Number(cost ?? 0), top: 8, isCounted: true });
-  return html`<section class="card"><header><h2>By day</h2></header>
-    <${TimeChart} title="Spending by day" summary=${`${money(total.cost ?? 0)} this month.`} times=${times} lines=${lines} range=${range} bucketMs=${day} format=${money} isByDay=${true} />
-    <${Legend} lines=${lines} /></section>`;
+  return html`<section class="card">
+    <header><h2>By day</h2></header>
+    <${TimeChart}
+      title="Spending by day"
+      summary=${`${money(total.cost ?? 0)} this month.`}
+      times=${times}
+      lines=${lines}
+      range=${range}
+      bucketMs=${day}
+      format=${money}
+      isByDay=${true}
+    />
+    <${Legend} lines=${lines} />
+  </section>`;
 }
 
 function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
@@ -112,14 +137,32 @@ function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
         [by, value ?? ''],
       ]),
     );
-  return html`<div class="table-scroll spend-rows"><table class="table"><thead><tr><th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th><th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th><th scope="col" class="num">Requests</th></tr></thead>
-    <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
-    <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>
+  return html`<div class="table-scroll spend-rows"><table class="table">
+      <thead><tr>
+        <th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th>
+        <th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th>
+        <th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th>
+        <th scope="col" class="num">Requests</th>
+      </tr></thead>
+      <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
+      <tfoot><tr>
+        <th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td>
+        <td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td />
+        <td class="num">${count(total.requests)}</td>
+      </tr></tfoot>
+    </table></div>
     ${rows.length >= mostRows && html`<p class="soft">The ${mostRows} that spend most.</p>`}`;
 }
 
 function Row({ row, href, all, most }) {
   const { value, cost, before, requests } = row;
   const change = changeOf(numberOf(cost), numberOf(before), 'less');
-  return html`<tr><td class="cell-name">${value === '' ? nameOf(value) : html`<a href=${href}>${nameOf(value)}</a>`}</td><td class="num">${aboutSum(money(cost), row)}</td><td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td><td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td><td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td><td class="num">${count(requests)}</td></tr>`;
+  return html`<tr>
+    <td class="cell-name">${value === '' ? nameOf(value) : html`<a href=${href}>${nameOf(value)}</a>`}</td>
+    <td class="num">${aboutSum(money(cost), row)}</td>
+    <td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td>
+    <td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td>
+    <td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td>
+    <td class="num">${count(requests)}</td>
+  </tr>`;
 }

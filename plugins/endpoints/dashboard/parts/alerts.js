@@ -30,6 +30,20 @@ export function Alerts({ alerts, params }) {
         ),
       ]),
     );
-  return html`<section class="card alerts" aria-label="Alerts">${alerts.data.length > 0 && html`<ul>${alerts.data.map((alert) => html`<li key=${`${alert.name} ${alert.of}`}><a href=${hrefOfAlert(alert)}><${Icon} name="alert" /><b>${alert.name}${alert.of !== '' && html` <span class="pill">${alert.of}</span>`}</b><span class="alert-facts">${alert.facts}</span><span class="alert-since">since <time datetime=${alert.since} title=${exact(alert.since)}>${ago(alert.since)}</time></span></a></li>`)}</ul>`}
-    ${alerts.webhook.fault !== null && html`<p class="soft">The webhook of the alerts was not told: ${alerts.webhook.fault}.</p>`}</section>`;
+  return html`<section class="card alerts" aria-label="Alerts">
+    ${
+      alerts.data.length > 0 &&
+      html`<ul>${alerts.data.map(
+        (alert) => html`<li key=${`${alert.name} ${alert.of}`}>
+          <a href=${hrefOfAlert(alert)}>
+            <${Icon} name="alert" />
+            <b>${alert.name}${alert.of !== '' && html` <span class="pill">${alert.of}</span>`}</b>
+            <span class="alert-facts">${alert.facts}</span>
+            <span class="alert-since">since <time datetime=${alert.since} title=${exact(alert.since)}>${ago(alert.since)}</time></span>
+          </a>
+        </li>`,
+      )}</ul>`
+    }
+    ${alerts.webhook.fault !== null && html`<p class="soft">The webhook of the alerts was not told: ${alerts.webhook.fault}.</p>`}
+  </section>`;
 }

@@ -21,10 +21,24 @@ export function AsSent({ data: { record, bodies, asked } }) {
   const at = chosen ?? upstream.length - 1;
   const sent = upstream[at] ?? upstream[0];
   return html`<div class="as-sent">
-    ${upstream.length > 1 && html`<div class="segments" role="group" aria-label="Attempt">${upstream.map(({ attempt }, index) => html`<button type="button" key=${index} aria-pressed=${index === at} onClick=${() => choose(index)}>${attempt} ${attempts[attempt - 1]?.provider}</button>`)}</div>`}
+    ${
+      upstream.length > 1 &&
+      html`<div class="segments" role="group" aria-label="Attempt">${upstream.map(
+        ({ attempt }, index) => html`<button type="button" key=${index} aria-pressed=${index === at} onClick=${() => choose(index)}>
+          ${attempt} ${attempts[attempt - 1]?.provider}
+        </button>`,
+      )}</div>`
+    }
     <p class="as-sent-line"><b>${sent.method}</b> <code>${sent.url}</code></p>
-    <details class="thought"><summary>${plural(Object.keys(sent.headers).length, 'header')}, without credentials</summary><dl class="facts">${Object.entries(sent.headers).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></details>
-    ${typeof sent.body === 'string' ? html`<pre class="small">${sent.body}</pre>` : html`<${Both} key=${at} asked=${asked ?? chatOf(request)} sent=${sent.body} />`}
+    <details class="thought">
+      <summary>${plural(Object.keys(sent.headers).length, 'header')}, without credentials</summary>
+      <dl class="facts">${Object.entries(sent.headers).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    </details>
+    ${
+      typeof sent.body === 'string'
+        ? html`<pre class="small">${sent.body}</pre>`
+        : html`<${Both} key=${at} asked=${asked ?? chatOf(request)} sent=${sent.body} />`
+    }
   </div>`;
 }
 
@@ -42,8 +56,19 @@ function Both({ asked, sent }) {
   const found = useMemo(() => differenceOf(asked, sent), [asked, sent]);
   const [isShort, setShort] = useState(found.sent.length > manyLines);
   const words = wordsOf(found);
-  return html`<div class="as-sent-head"><p>${words.length === 0 ? 'It was sent as it was asked.' : `${words.join(', ')}.`}</p>${words.length > 0 && html`<label class="check"><input type="checkbox" checked=${isShort} onChange=${(event) => setShort(event.target.checked)} /> Only what changed</label>`}</div>
-    <div class="both"><${Side} title="Asked" value=${asked} lines=${found.asked} only="left out" isShort=${isShort} /><${Side} title="Sent" value=${sent} lines=${found.sent} only="added" isShort=${isShort} /></div>`;
+  return html`<div class="as-sent-head">
+      <p>${words.length === 0 ? 'It was sent as it was asked.' : `${words.join(', ')}.`}</p>
+      ${
+        words.length > 0 &&
+        html`<label class="check">
+          <input type="checkbox" checked=${isShort} onChange=${(event) => setShort(event.target.checked)} /> Only what changed
+        </label>`
+      }
+    </div>
+    <div class="both">
+      <${Side} title="Asked" value=${asked} lines=${found.asked} only="left out" isShort=${isShort} />
+      <${Side} title="Sent" value=${sent} lines=${found.sent} only="added" isShort=${isShort} />
+    </div>`;
 }
 
 const signs = { same: ' ', moved: '~', changed: '±' };
@@ -51,5 +76,22 @@ const signs = { same: ' ', moved: '~', changed: '±' };
 function Side({ title, value, lines, only, isShort }) {
   const shown = isShort ? lines.filter(({ marks }) => marks > 0) : lines;
   const wordOf = { same: undefined, moved: 'under another name or place', changed: 'changed', only };
-  return html`<section><h3>${title}</h3><div class="code"><pre tabindex="0" aria-label=${title}><code>${shown.map(({ path, depth, text, mark, note }, at) => html`<span key=${at} class="line line-${mark === 'only' && only === 'added' ? 'added' : mark}" data-path=${path} title=${note ?? wordOf[mark]}><span aria-hidden="true">${mark === 'only' ? (only === 'added' ? '+' : '−') : signs[mark]} </span>${mark !== 'same' && html`<span class="hidden">${wordOf[mark]}: </span>`}${'  '.repeat(depth)}${text}</span>`)}</code></pre><${Copy} text=${() => JSON.stringify(value, null, 2)} what=${`body as ${title.toLowerCase()}`} /></div></section>`;
+  return html`<section>
+    <h3>${title}</h3>
+    <div class="code">
+      <pre tabindex="0" aria-label=${title}><code>${shown.map(
+        ({ path, depth, text, mark, note }, at) => html`<span
+          key=${at}
+          class="line line-${mark === 'only' && only === 'added' ? 'added' : mark}"
+          data-path=${path}
+          title=${note ?? wordOf[mark]}
+        >
+          <span aria-hidden="true">${mark === 'only' ? (only === 'added' ? '+' : '−') : signs[mark]} </span>
+          ${mark !== 'same' && html`<span class="hidden">${wordOf[mark]}: </span>`}
+          ${'  '.repeat(depth)}${text}
+        </span>`,
+      )}</code></pre>
+      <${Copy} text=${() => JSON.stringify(value, null, 2)} what=${`body as ${title.toLowerCase()}`} />
+    </div>
+  </section>`;
 }

@@ -69,12 +69,21 @@ export function Availability({ tried, range, bucketMs }) {
     { length: Math.max(1, Math.min(400, Math.ceil((range.to - first) / bucketMs))) },
     (_, at) => first + at * bucketMs,
   );
-  return html`<svg class="strip" role="img" aria-label=${`${tried.provider}: ${wordsOfTried(tried)}`} viewBox=${`0 0 ${buckets.length} 10`} preserveAspectRatio="none">${buckets.map(
-    (at, x) => {
-      const one = known.get(at);
-      const title = html`<title>${clock(at)}: ${one === undefined ? 'no attempts' : wordsOfTried(one)}</title>`;
-      if (one === undefined) return html`<rect key=${at} class="strip-none" x=${x + 0.08} y="4" width="0.84" height="2">${title}</rect>`;
-      return html`<g key=${at}>${title}${partsOf(one).map(([name, y, height]) => height > 0 && html`<rect key=${name} class=${name} x=${x + 0.08} y=${y} width="0.84" height=${height} />`)}</g>`;
-    },
-  )}</svg>`;
+  return html`<svg
+    class="strip"
+    role="img"
+    aria-label=${`${tried.provider}: ${wordsOfTried(tried)}`}
+    viewBox=${`0 0 ${buckets.length} 10`}
+    preserveAspectRatio="none"
+  >${buckets.map((at, x) => {
+    const one = known.get(at);
+    const title = html`<title>${clock(at)}: ${one === undefined ? 'no attempts' : wordsOfTried(one)}</title>`;
+    if (one === undefined) return html`<rect key=${at} class="strip-none" x=${x + 0.08} y="4" width="0.84" height="2">${title}</rect>`;
+    return html`<g key=${at}>
+      ${title}
+      ${partsOf(one).map(
+        ([name, y, height]) => height > 0 && html`<rect key=${name} class=${name} x=${x + 0.08} y=${y} width="0.84" height=${height} />`,
+      )}
+    </g>`;
+  })}</svg>`;
 }

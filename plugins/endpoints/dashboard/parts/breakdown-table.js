@@ -62,11 +62,29 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   const rows = sorted(data.rows, columns, params.get('sort') ?? '-measure');
   const shown = rows.slice(0, top);
   const most = Math.max(...shown.map((row) => measure.of(row) ?? 0));
-  return html`<div class="table-scroll"><table class="table breakdown"><${SortHead} columns=${columns} params=${params} usual="-measure" />
-    <tbody>${shown.map((row) => html`<${Row} key=${row.value} row=${row} by=${data.by} metric=${metric} measure=${measure} others=${others} most=${most} whole=${whole} earlier=${data.earlier.find(({ value }) => value === row.value)} params=${params} />`)}</tbody>
-    <tfoot><tr><th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th><td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td /><${Numbers} row=${data.total} others=${others} /></tr></tfoot>
-  </table></div>
-  ${metric.startsWith('cost') && leftOut(data.total) !== '' && html`<p class="soft">${leftOut(data.total)}</p>`}`;
+  return html`<div class="table-scroll"><table class="table breakdown">
+      <${SortHead} columns=${columns} params=${params} usual="-measure" />
+      <tbody>${shown.map(
+        (row) => html`<${Row}
+          key=${row.value}
+          row=${row}
+          by=${data.by}
+          metric=${metric}
+          measure=${measure}
+          others=${others}
+          most=${most}
+          whole=${whole}
+          earlier=${data.earlier.find(({ value }) => value === row.value)}
+          params=${params}
+        />`,
+      )}</tbody>
+      <tfoot><tr>
+        <th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th>
+        <td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td />
+        <${Numbers} row=${data.total} others=${others} />
+      </tr></tfoot>
+    </table></div>
+    ${metric.startsWith('cost') && leftOut(data.total) !== '' && html`<p class="soft">${leftOut(data.total)}</p>`}`;
 }
 
 /** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
@@ -86,11 +104,39 @@ function Row({ row, by, metric, measure, others, most, whole, earlier, params })
     }),
   );
   return html`<tr>
-      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>`}</td>
-      <td class="num" title=${measure === measures.cost ? leftOut(row) : undefined}><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
+      <td class="cell-name">
+        ${
+          sub &&
+          html`<button
+            type="button"
+            class="fold"
+            aria-expanded=${isOpen}
+            aria-label=${`${nameOf(row.value)} by ${sub}`}
+            onClick=${() => setOpen(!isOpen)}
+          ><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`
+        }
+        ${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>`}
+      </td>
+      <td class="num" title=${measure === measures.cost ? leftOut(row) : undefined}><b>${written(measure, row)}</b></td>
+      <${Bar} value=${value} most=${most} />
+      <td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td>
+      <td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>
-    ${isOpen && sub && html`<${Under} by=${by} value=${row.value} sub=${sub} metric=${metric} measure=${measure} others=${others} most=${most} params=${params} />`}`;
+    ${
+      isOpen &&
+      sub &&
+      html`<${Under}
+        by=${by}
+        value=${row.value}
+        sub=${sub}
+        metric=${metric}
+        measure=${measure}
+        others=${others}
+        most=${most}
+        params=${params}
+      />`
+    }`;
 }
 
 function Under({ by, value, sub, metric, measure, others, most, params }) {
@@ -101,7 +147,12 @@ function Under({ by, value, sub, metric, measure, others, most, params }) {
     .slice(0, mostUnder)
     .map(
       (row) =>
-        html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`,
+        html`<tr class="under" key=${row.value}>
+          <td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td>
+          <${Bar} value=${measure.of(row)} most=${most} />
+          <td /><td />
+          <${Numbers} row=${row} others=${others} />
+        </tr>`,
     );
 }
 
@@ -110,5 +161,9 @@ const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${m
 const Numbers = ({ row, others }) =>
   others.map(
     (other) =>
-      html`<td key=${other.name} class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}" title=${other.name === 'cost' ? leftOut(row) : undefined}>${written(other, row)}</td>`,
+      html`<td
+        key=${other.name}
+        class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}"
+        title=${other.name === 'cost' ? leftOut(row) : undefined}
+      >${written(other, row)}</td>`,
   );

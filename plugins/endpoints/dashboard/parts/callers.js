@@ -12,5 +12,13 @@ export function Callers({ since, during }) {
   if (data === null || data.data.length === 0) return null;
   const link = (/** @type {string | null} */ agent) => hrefOf('/dashboard/logs', new URLSearchParams({ since, agent: agent ?? '' }));
   const sum = (of) => data.data.reduce((total, row) => total + row[of], 0);
-  return html`<${TopList} title=${html`Who asks <span class="soft">${during}</span>`} rows=${data.data.slice(0, mostShown)} total=${{ requests: sum('requests'), errors: sum('errors') }} rank="requests" link=${link} more=${hrefOf('/dashboard/breakdown', new URLSearchParams({ since, by: 'agent', metric: 'requests' }))} none="no name" />`;
+  return html`<${TopList}
+    title=${html`Who asks <span class="soft">${during}</span>`}
+    rows=${data.data.slice(0, mostShown)}
+    total=${{ requests: sum('requests'), errors: sum('errors') }}
+    rank="requests"
+    link=${link}
+    more=${hrefOf('/dashboard/breakdown', new URLSearchParams({ since, by: 'agent', metric: 'requests' }))}
+    none="no name"
+  />`;
 }

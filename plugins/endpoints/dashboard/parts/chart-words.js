@@ -16,8 +16,15 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
   // a bar of height 0 cannot be seen, but a line at 0 can
   const some = lines.filter(({ values }) => values[index] !== null && (kind === 'lines' || values[index] !== 0));
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
-  return html`<div class="tooltip" style=${side} aria-hidden="true"><div class="tooltip-time">${isByDay ? dayInUtc(at) : exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
-    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span class="series">${line.label}</span><b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b></div>`)}
+  return html`<div class="tooltip" style=${side} aria-hidden="true">
+    <div class="tooltip-time">${isByDay ? dayInUtc(at) : exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
+    ${rows.map(
+      (line) => html`<div class="tooltip-row" key=${line.label}>
+        <${Swatch} colour=${line.colour} />
+        <span class="series">${line.label}</span>
+        <b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b>
+      </div>`,
+    )}
   </div>`;
 }
 
@@ -28,17 +35,27 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
  */
 export function ChartTable({ title, times, lines, format, isByDay }) {
   const [isOpen, setOpen] = useState(false);
-  return html`<details class="chart-table" onToggle=${(event) => setOpen(event.target.open)}><summary>View as table<span class="hidden">: ${title}</span></summary>
+  return html`<details class="chart-table" onToggle=${(event) => setOpen(event.target.open)}>
+    <summary>View as table<span class="hidden">: ${title}</span></summary>
     ${
       isOpen &&
-      html`<div class="table-scroll" tabindex="0" role="region" aria-label=${title}><table class="table"><thead><tr><th scope="col">Time</th>${lines.map(({ label }) => html`<th scope="col" class="num">${label}</th>`)}</tr></thead>
-      <tbody>${times.map((at, index) => html`<tr key=${at}><td>${isByDay ? dayInUtc(at) : exact(at).replace(/\.\d+Z?$/, '')}</td>${lines.map(({ label, values, estimated }) => html`<td class="num" key=${label}>${values[index] === null ? '–' : aboutPart(format(values[index]), estimated?.[index])}</td>`)}</tr>`)}</tbody></table></div>`
+      html`<div class="table-scroll" tabindex="0" role="region" aria-label=${title}><table class="table">
+        <thead><tr><th scope="col">Time</th>${lines.map(({ label }) => html`<th scope="col" class="num">${label}</th>`)}</tr></thead>
+        <tbody>${times.map(
+          (at, index) => html`<tr key=${at}>
+            <td>${isByDay ? dayInUtc(at) : exact(at).replace(/\.\d+Z?$/, '')}</td>
+            ${lines.map(({ label, values, estimated }) => html`<td class="num" key=${label}>${values[index] === null ? '–' : aboutPart(format(values[index]), estimated?.[index])}</td>`)}
+          </tr>`,
+        )}</tbody>
+      </table></div>`
     }
   </details>`;
 }
 
 /** The colours and their labels. @param {{ lines: import('./time-chart.js').Line[] }} props */
 export const Legend = ({ lines }) =>
-  html`<ul class="legend">${lines.map(({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} /><span class="series" title=${label}>${label}</span></li>`)}</ul>`;
+  html`<ul class="legend">${lines.map(
+    ({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} /><span class="series" title=${label}>${label}</span></li>`,
+  )}</ul>`;
 
 const Swatch = ({ colour }) => html`<span class="swatch" style=${`background:var(${colour})`} />`;

@@ -21,6 +21,15 @@ export function ColumnMenu({ names, keyed, params }) {
     notify();
   };
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">
-    ${all.map((name) => html`<label class="menu-check" key=${name} title=${columnOf(name)?.label}><input type="checkbox" checked=${names.includes(name)} onChange=${(event) => choose(name, event.target.checked)} /> <span>${columnOf(name)?.label}</span></label>`)}
-    </div><button type="button" class="link" onClick=${reset}>The usual columns</button>`}<//>`;
+      ${all.map(
+        (name) => html`<label class="menu-check" key=${name} title=${columnOf(name)?.label}>
+          <input
+            type="checkbox"
+            checked=${names.includes(name)}
+            onChange=${(event) => choose(name, event.target.checked)}
+          /> <span>${columnOf(name)?.label}</span>
+        </label>`,
+      )}
+    </div>
+    <button type="button" class="link" onClick=${reset}>The usual columns</button>`}<//>`;
 }

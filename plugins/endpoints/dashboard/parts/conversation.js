@@ -25,24 +25,45 @@ export function Message({ message }) {
   const { role, content, tool_call_id: callId, tool_calls: calls = message.toolCalls } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const reasoning = thoughtOf(message);
-  return html`<li class="message message-${role}"><div class="message-role">${role}${(callId ?? message.toolCallId) && html` <code>${callId ?? message.toolCallId}</code>`}</div>
+  return html`<li class="message message-${role}">
+    <div class="message-role">${role}${(callId ?? message.toolCallId) && html` <code>${callId ?? message.toolCallId}</code>`}</div>
     <div class="message-body">
-      ${reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
+      ${
+        reasoning !== '' &&
+        html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`
+      }
       ${(Array.isArray(parts) ? parts : []).map((part, at) => html`<${Part} key=${at} part=${part} />`)}
       <${Refusal} text=${message.refusal} />
-      ${(calls ?? []).map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.function?.name ?? call.name} args=${call.function?.arguments ?? call.arguments} />`)}
-    </div></li>`;
+      ${(calls ?? []).map(
+        (call) => html`<${ToolCall}
+          key=${call.id}
+          id=${call.id}
+          name=${call.function?.name ?? call.name}
+          args=${call.function?.arguments ?? call.arguments}
+        />`,
+      )}
+    </div>
+  </li>`;
 }
 
 /** One answer to a request. @param {{ choice: any, of: number, at: number }} props */
 export function Choice({ choice: { text, reasoning, refusal, toolCalls = [], finishReason }, of, at }) {
-  return html`<li class="message message-answer"><div class="message-role">answer${of > 1 ? ` ${at + 1} of ${of}` : ''}${finishReason && html` <span class="pill">${finishReason}</span>`}${text !== '' && html`<${Copy} text=${text} what="answer" />`}</div>
+  return html`<li class="message message-answer">
+    <div class="message-role">
+      answer${of > 1 ? ` ${at + 1} of ${of}` : ''}
+      ${finishReason && html` <span class="pill">${finishReason}</span>`}
+      ${text !== '' && html`<${Copy} text=${text} what="answer" />`}
+    </div>
     <div class="message-body">
-      ${reasoning && html`<details class="thought"><summary>Reasoning</summary><${Prose} text=${String(reasoning)} more="reasoning" /></details>`}
+      ${
+        reasoning &&
+        html`<details class="thought"><summary>Reasoning</summary><${Prose} text=${String(reasoning)} more="reasoning" /></details>`
+      }
       <${Refusal} text=${refusal} />
       ${text && html`<${Folded} text=${text} />`}
       ${toolCalls.map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.name} args=${call.arguments} />`)}
-    </div></li>`;
+    </div>
+  </li>`;
 }
 
 /** The words of a model that refuses. @param {{ text: unknown }} props */
@@ -61,14 +82,18 @@ function Part({ part }) {
     return html`<img class="thumbnail" src=${url} alt="Image of the request" />`;
   }
   if (typeof url === 'string') return html`<p class="soft">${part.type}: <${Address} url=${url} /></p>`;
-  return html`<details class="thought"><summary>${part.type ?? 'part'}</summary><pre class="small"><code>${JSON.stringify(part, null, 2)}</code></pre></details>`;
+  return html`<details class="thought">
+    <summary>${part.type ?? 'part'}</summary>
+    <pre class="small"><code>${JSON.stringify(part, null, 2)}</code></pre>
+  </details>`;
 }
 
 function Folded({ text }) {
   const [isOpen, setOpen] = useState(false);
   const isPrinting = usePrinting();
   if (text.length <= folded || isOpen || isPrinting) return html`<${Prose} text=${text} />`;
-  return html`<${Prose} text=${`${text.slice(0, folded)}…`} /><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
+  return html`<${Prose} text=${`${text.slice(0, folded)}…`} />
+    <button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
 }
 
 /** One tool call as a card: `args` is the JSON that the model wrote. */
@@ -80,5 +105,11 @@ export function ToolCall({ id, name, args }) {
     // a model may write arguments that are not JSON; they are shown unchanged
     text = String(args ?? '');
   }
-  return html`<div class="tool-call"><div class="tool-call-name"><span class="pill">tool</span> <b><${Text} text=${String(name)} /></b>${id && html` <code class="soft">${id}</code>`}</div><pre class="small" tabindex="0" aria-label="Arguments"><code><${Text} text=${text} /></code></pre></div>`;
+  return html`<div class="tool-call">
+    <div class="tool-call-name">
+      <span class="pill">tool</span> <b><${Text} text=${String(name)} /></b>
+      ${id && html` <code class="soft">${id}</code>`}
+    </div>
+    <pre class="small" tabindex="0" aria-label="Arguments"><code><${Text} text=${text} /></code></pre>
+  </div>`;
 }

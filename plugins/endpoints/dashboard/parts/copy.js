@@ -10,5 +10,14 @@ export function Copy({ text, label, what }) {
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
-  return html`<button type="button" class="button ${label === undefined ? 'button-plain' : ''}" onClick=${copy} aria-label=${label === undefined ? `Copy ${what}` : undefined} title=${`Copy ${what}`}><${Icon} name=${isDone ? 'check' : 'copy'} />${label && html`<span class="button-text">${label}</span>`}</button>`;
+  return html`<button
+    type="button"
+    class="button ${label === undefined ? 'button-plain' : ''}"
+    onClick=${copy}
+    aria-label=${label === undefined ? `Copy ${what}` : undefined}
+    title=${`Copy ${what}`}
+  >
+    <${Icon} name=${isDone ? 'check' : 'copy'} />
+    ${label && html`<span class="button-text">${label}</span>`}
+  </button>`;
 }

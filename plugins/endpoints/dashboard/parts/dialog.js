@@ -12,8 +12,18 @@ export function Dialog({ title, close, children }) {
   const isBeside = (event) => event.target === dialog.current;
   // a person who selects text and releases the button beside the dialog has not clicked there
   const onClick = (event) => isBeside(event) && isPressed.current && close();
-  return html`<dialog ref=${dialog} class="dialog" aria-label=${title} onClose=${close} onPointerDown=${(event) => (isPressed.current = isBeside(event))} onClick=${onClick}>
-    <header class="dialog-head"><h2>${title}</h2><button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button></header>
+  return html`<dialog
+    ref=${dialog}
+    class="dialog"
+    aria-label=${title}
+    onClose=${close}
+    onPointerDown=${(event) => (isPressed.current = isBeside(event))}
+    onClick=${onClick}
+  >
+    <header class="dialog-head">
+      <h2>${title}</h2>
+      <button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
+    </header>
     ${children}
   </dialog>`;
 }

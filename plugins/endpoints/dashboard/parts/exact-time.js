@@ -41,4 +41,6 @@ const choose = (isChosen) => {
 };
 
 const Zone = () =>
-  html`<label class="menu-check"><input type="checkbox" checked=${isUtc()} onChange=${(event) => choose(event.target.checked)} /> Times in UTC</label>`;
+  html`<label class="menu-check">
+    <input type="checkbox" checked=${isUtc()} onChange=${(event) => choose(event.target.checked)} /> Times in UTC
+  </label>`;

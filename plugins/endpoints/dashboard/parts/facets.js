@@ -43,14 +43,30 @@ function Facet({ field, values, params }) {
   const most = Math.max(...values.map(({ count }) => count));
   const shown = all ? values : values.slice(0, shownFirst);
   const label = labels[field] ?? keyOf(field);
-  return html`<details class="facet" open><summary><${Icon} name="right" /><span>${label}</span>${isKeyed(field) && html`<span class="facet-kind">${field.startsWith('meta.') ? 'metadata' : 'field'}</span>`}</summary>
-    <ul>${shown.map(({ value, count }) => html`<${Value} key=${value} field=${field} value=${value} count=${count} share=${count / most} chosen=${chosen.find((filter) => filter.value === value)} params=${params} />`)}</ul>
+  return html`<details class="facet" open>
+    <summary>
+      <${Icon} name="right" />
+      <span>${label}</span>
+      ${isKeyed(field) && html`<span class="facet-kind">${field.startsWith('meta.') ? 'metadata' : 'field'}</span>`}
+    </summary>
+    <ul>${shown.map(
+      ({ value, count }) => html`<${Value}
+        key=${value}
+        field=${field}
+        value=${value}
+        count=${count}
+        share=${count / most}
+        chosen=${chosen.find((filter) => filter.value === value)}
+        params=${params}
+      />`,
+    )}</ul>
     ${values.length > shownFirst && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? 'fewer' : `${values.length - shownFirst} more`}</button>`}
   </details>`;
 }
 
 function Value({ field, value, count, share, chosen, params }) {
-  const bar = html`<span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />`;
+  const bar = html`<span class="facet-count">${compact(count)}</span>
+    <span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />`;
   // a filter with an empty value means "none", so an empty value cannot be filtered by
   if (value === '') return html`<li><span class="facet-value"><span class="facet-name soft">(empty)</span>${bar}</span></li>`;
   const next = (not) =>
@@ -60,7 +76,16 @@ function Value({ field, value, count, share, chosen, params }) {
     event.preventDefault();
     go(next(true));
   };
-  return html`<li><a class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}" href=${next(false)} onClick=${click} aria-current=${chosen === undefined ? undefined : 'true'} title=${`${value}\nAlt-click excludes`}>
-    <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value}</span>${bar}
-  </a></li>`;
+  return html`<li>
+    <a
+      class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}"
+      href=${next(false)}
+      onClick=${click}
+      aria-current=${chosen === undefined ? undefined : 'true'}
+      title=${`${value}\nAlt-click excludes`}
+    >
+      <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value}</span>
+      ${bar}
+    </a>
+  </li>`;
 }

@@ -38,10 +38,18 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
   }, [isLive]);
   const { data: models } = useData('/api/models');
   const line = curlOf({ model: firstChoice(models), messages: [{ role: 'user', content: 'Hello' }] });
-  return html`<section class="first"><div class="first-pulse" aria-hidden="true" />
+  return html`<section class="first">
+    <div class="first-pulse" aria-hidden="true" />
     <h2>Waiting for a request</h2>
     <p>None came in this time. Send one, and this page turns by itself.</p>
-    <div class="code"><pre tabindex="0" aria-label="A first request"><code>${line}</code></pre><${Copy} text=${line} what="the request" /></div>
-    <p class="soft"><a href="/dashboard/connect">Other clients</a> · <a href="/dashboard/playground">Try it in the playground</a> · <a href=${widen}>Look at the last 30 days</a></p>
+    <div class="code">
+      <pre tabindex="0" aria-label="A first request"><code>${line}</code></pre>
+      <${Copy} text=${line} what="the request" />
+    </div>
+    <p class="soft">
+      <a href="/dashboard/connect">
+        Other clients
+      </a> · <a href="/dashboard/playground">Try it in the playground</a> · <a href=${widen}>Look at the last 30 days</a>
+    </p>
   </section>`;
 }

@@ -44,5 +44,13 @@ export function HealthStrip() {
         : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
     ],
   ];
-  return html`<section class="card health"><header><h2>Health</h2><span class="soft">v${data.version}</span></header><dl>${rows.map(([name, tone, text]) => html`<div key=${name}><dt>${name}</dt><dd class="mark mark-${tone}"><${Icon} name=${{ ok: 'check', warn: 'alert', bad: 'cross', off: 'more' }[tone]} />${text}</dd></div>`)}</dl></section>`;
+  return html`<section class="card health">
+    <header><h2>Health</h2><span class="soft">v${data.version}</span></header>
+    <dl>${rows.map(
+      ([name, tone, text]) => html`<div key=${name}>
+        <dt>${name}</dt>
+        <dd class="mark mark-${tone}"><${Icon} name=${{ ok: 'check', warn: 'alert', bad: 'cross', off: 'more' }[tone]} />${text}</dd>
+      </div>`,
+    )}</dl>
+  </section>`;
 }

@@ -39,8 +39,20 @@ const paths = {
 
 /** @param {{ name: keyof typeof paths, label?: string }} props */
 export const Icon = ({ name, label }) =>
-  html`<svg class="icon icon-${name}" viewBox="0 0 16 16" width="16" height="16" role=${label === undefined ? undefined : 'img'} aria-label=${label} aria-hidden=${label === undefined ? 'true' : undefined}><path d=${paths[name]} /></svg>`;
+  html`<svg
+    class="icon icon-${name}"
+    viewBox="0 0 16 16"
+    width="16"
+    height="16"
+    role=${label === undefined ? undefined : 'img'}
+    aria-label=${label}
+    aria-hidden=${label === undefined ? 'true' : undefined}
+  ><path d=${paths[name]} /></svg>`;
 
 /** The mark of the gateway: an arch within an arch. `index.html` has it too, as the icon of the page. */
 export const Logo = () =>
-  html`<svg class="logo" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><rect width="24" height="24" rx="6" fill="var(--mark)" /><path d="M5.5 19.5V11a6.5 6.5 0 0 1 13 0v8.5" fill="none" stroke="var(--mark-ink)" stroke-width="2.2" /><path d="M9.4 19.5v-8a2.6 2.6 0 0 1 5.2 0v8Z" fill="var(--mark-ink)" /></svg>`;
+  html`<svg class="logo" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
+    <rect width="24" height="24" rx="6" fill="var(--mark)" />
+    <path d="M5.5 19.5V11a6.5 6.5 0 0 1 13 0v8.5" fill="none" stroke="var(--mark-ink)" stroke-width="2.2" />
+    <path d="M9.4 19.5v-8a2.6 2.6 0 0 1 5.2 0v8Z" fill="var(--mark-ink)" />
+  </svg>`;

@@ -26,11 +26,19 @@ export function KeyAudit() {
     }
   };
   return html`<h2 class="section">Changes</h2>
-    <div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col">What</th><th scope="col">When</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Details</th></tr></thead>
+    <div class="table-scroll"><table class="table keys">
+      <thead><tr>
+        <th scope="col">Key</th><th scope="col">What</th><th scope="col">When</th><th scope="col">By</th>
+        <th scope="col">From</th><th scope="col">Details</th>
+      </tr></thead>
       <tbody>${lines.map(
         ({ id, name, action, at, by, address, details }) => html`<tr key=${id}>
-        <td class="cell-name" title=${name}>${name}</td><td>${words[action] ?? action}</td><td><time datetime=${at} title=${exact(at)}>${minute(Date.parse(at))}</time></td><td>${means[by] ?? by}</td><td>${address ?? 'the gateway’s machine'}</td><td class="wrap">${detailsOf(details)}</td></tr>`,
-      )}</tbody></table></div>
+          <td class="cell-name" title=${name}>${name}</td><td>${words[action] ?? action}</td>
+          <td><time datetime=${at} title=${exact(at)}>${minute(Date.parse(at))}</time></td><td>${means[by] ?? by}</td>
+          <td>${address ?? 'the gateway’s machine'}</td><td class="wrap">${detailsOf(details)}</td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
     ${next !== null && html`<button type="button" class="link" onClick=${more}>Older changes</button>`}`;
 }
 

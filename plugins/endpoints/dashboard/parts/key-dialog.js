@@ -53,7 +53,9 @@ function useWork({ name, close, changed }) {
 function Problem({ fault }) {
   if (fault === null) return null;
   if (unknown.includes(fault.status)) {
-    return html`<${Notice} tone="bad" title="Nobody knows whether this was done">${fault.message} Look at the list of the keys before you try it again.<//>`;
+    return html`<${Notice} tone="bad" title="Nobody knows whether this was done">
+      ${fault.message} Look at the list of the keys before you try it again.
+    <//>`;
   }
   return html`<${Notice} tone="bad" title="This was not done">${fault.message}<//>`;
 }
@@ -62,9 +64,18 @@ function Problem({ fault }) {
 export function Shown({ made, close }) {
   const refused = whyRefused(made);
   return html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
-    <p>It is shown only now, and is ${refused === null ? 'good at once' : `refused now: ${refused}`}. Callers send it as <code>Authorization: Bearer …</code></p>
+    <p>
+      It is shown only now, and is ${refused === null ? 'good at once' : `refused now: ${refused}`}. Callers send it as <code>Authorization: Bearer …</code>
+    </p>
     <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
-    ${refused === null && made.keys.slice(1).map((former) => html`<p class="soft" key=${former.prefix}>The former key <code>${former.prefix}…</code> is good until ${minute(Date.parse(former.expires), { isWhole: true })}.</p>`)}
+    ${
+      refused === null &&
+      made.keys.slice(1).map(
+        (former) => html`<p class="soft" key=${former.prefix}>
+          The former key <code>${former.prefix}…</code> is good until ${minute(Date.parse(former.expires), { isWhole: true })}.
+        </p>`,
+      )
+    }
     <div class="dialog-foot"><button type="button" class="button button-main" onClick=${close}>I have it</button></div>
   </div><//>`;
 }
@@ -133,9 +144,21 @@ function Ends({ of, isBusy, rotate, turn, remove }) {
   const [overlap, setOverlap] = useState('24h');
   const [isSure, setSure] = useState(false);
   return html`<div class="key-ends">
-    <div><button type="button" class="button" disabled=${isBusy} onClick=${() => rotate(overlap)}>Rotate</button>
-      <label class="soft">a new key; the present one ends <select aria-label="The present key ends" value=${overlap} onChange=${(event) => setOverlap(event.target.value)}>${overlaps.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label></div>
-    <div><button type="button" class="button" disabled=${isBusy} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button><span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; what runs comes to its end'}</span></div>
-    <div><button type="button" class="button" disabled=${isBusy} onClick=${() => (isSure ? remove() : setSure(true))}>${isSure ? 'Delete for good' : 'Delete'}</button><span class="soft">its requests stay in the log</span></div>
+    <div>
+      <button type="button" class="button" disabled=${isBusy} onClick=${() => rotate(overlap)}>Rotate</button>
+      <label class="soft">
+        a new key; the present one ends <select aria-label="The present key ends" value=${overlap} onChange=${(event) => setOverlap(event.target.value)}>${overlaps.map(
+          ([value, label]) => html`<option key=${value} value=${value}>${label}</option>`,
+        )}</select>
+      </label>
+    </div>
+    <div>
+      <button type="button" class="button" disabled=${isBusy} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button>
+      <span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; what runs comes to its end'}</span>
+    </div>
+    <div>
+      <button type="button" class="button" disabled=${isBusy} onClick=${() => (isSure ? remove() : setSure(true))}>${isSure ? 'Delete for good' : 'Delete'}</button>
+      <span class="soft">its requests stay in the log</span>
+    </div>
   </div>`;
 }

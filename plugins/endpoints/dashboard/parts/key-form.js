@@ -108,16 +108,32 @@ export function KeyFields({ form, set, isNew }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
   const box = (name) => ({ checked: form[name], onChange: (event) => set({ [name]: event.target.checked }) });
   return html`
-    ${isNew && html`<label class="area">Name <input required maxlength="100" autocomplete="off" placeholder="search-team" ...${text('name')} /></label>`}
-    <label class="area">Models <span class="soft">with commas; * matches any text; empty: all</span><input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} /></label>
-    <label class="area">Metadata <span class="soft">one on each line</span><textarea rows="2" autocomplete="off" placeholder="team=search" ...${text('metadata')} /></label>
+    ${
+      isNew &&
+      html`<label class="area">
+        Name <input required maxlength="100" autocomplete="off" placeholder="search-team" ...${text('name')} />
+      </label>`
+    }
+    <label class="area">
+      Models <span class="soft">with commas; * matches any text; empty: all</span>
+      <input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} />
+    </label>
+    <label class="area">
+      Metadata <span class="soft">one on each line</span>
+      <textarea rows="2" autocomplete="off" placeholder="team=search" ...${text('metadata')} />
+    </label>
     <div class="fields">
       <label>Requests a minute <input type="number" min="1" placeholder="no limit" ...${text('requests')} /></label>
       <label>Tokens a minute <input type="number" min="1" placeholder="no limit" ...${text('tokens')} /></label>
       <label>At one time <input type="number" min="1" placeholder="no limit" ...${text('concurrent')} /></label>
-      <label>Budget in dollars <input inputmode="decimal" pattern="[0-9]+(\\.[0-9]+)?" size="8" placeholder="none" ...${text('dollars')} /></label>
-      <label>per <select value=${form.per} disabled=${form.dollars === ''} onChange=${(event) => set({ per: event.target.value })}>${periods.map((period) => html`<option key=${period}>${period}</option>`)}</select></label>
+      <label>
+        Budget in dollars <input inputmode="decimal" pattern="[0-9]+(\\.[0-9]+)?" size="8" placeholder="none" ...${text('dollars')} />
+      </label>
+      <label>
+        per <select value=${form.per} disabled=${form.dollars === ''} onChange=${(event) => set({ per: event.target.value })}>${periods.map((period) => html`<option key=${period}>${period}</option>`)}</select>
+      </label>
       <label>Expires <input type=${form.expires.includes('T') ? 'text' : 'date'} ...${text('expires')} /></label>
       <label class="check"><input type="checkbox" ...${box('logBodies')} /> Prompts and answers are logged</label>
-      <label class="check"><input type="checkbox" ...${box('cache')} /> Cache</label></div>`;
+      <label class="check"><input type="checkbox" ...${box('cache')} /> Cache</label>
+    </div>`;
 }

@@ -45,5 +45,12 @@ const map = [
 
 /** @param {{ close: () => void }} props */
 export const KeyboardHelp = ({ close }) => html`<${Dialog} title="Keyboard" close=${close}>
-  <div class="keyboard">${map.map(([title, rows]) => html`<section key=${title}><h3>${title}</h3><dl>${rows.map(([keys, does]) => html`<div key=${keys}><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`)}</dl></section>`)}</div>
+  <div class="keyboard">${map.map(
+    ([title, rows]) => html`<section key=${title}>
+      <h3>${title}</h3>
+      <dl>${rows.map(
+        ([keys, does]) => html`<div key=${keys}><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`,
+      )}</dl>
+    </section>`,
+  )}</div>
 <//>`;

@@ -13,9 +13,17 @@ export function Limits() {
   const shown = data.data.slice(0, mostShown);
   const refused = Object.values(data.refusals).reduce((sum, times) => sum + times, 0);
   return html`<h2 class="section">Limits and budgets</h2>
-    <p class="soft">${shown.length < data.total ? `The fullest ${shown.length} of ${count(data.total)}.` : 'The fullest first.'}${refused > 0 && ` ${plural(refused, 'request was', 'requests were')} refused since the start.`}</p>
-    <div class="table-scroll"><table class="table"><thead><tr><th scope="col">By</th><th scope="col">Value</th><th scope="col">Limit</th><th scope="col" class="num">Used</th><th scope="col" class="num">of</th><th scope="col"><span class="hidden">Bar</span></th><th scope="col" class="num">Full</th><th scope="col">At this pace</th><th scope="col">Begins anew</th></tr></thead>
-      <tbody>${shown.map((limit) => html`<${Row} key=${`${limit.by} ${limit.value} ${limit.limit} ${limit.per}`} limit=${limit} />`)}</tbody></table></div>`;
+    <p class="soft">
+      ${shown.length < data.total ? `The fullest ${shown.length} of ${count(data.total)}.` : 'The fullest first.'}${refused > 0 && ` ${plural(refused, 'request was', 'requests were')} refused since the start.`}
+    </p>
+    <div class="table-scroll"><table class="table">
+      <thead><tr>
+        <th scope="col">By</th><th scope="col">Value</th><th scope="col">Limit</th><th scope="col" class="num">Used</th>
+        <th scope="col" class="num">of</th><th scope="col"><span class="hidden">Bar</span></th>
+        <th scope="col" class="num">Full</th><th scope="col">At this pace</th><th scope="col">Begins anew</th>
+      </tr></thead>
+      <tbody>${shown.map((limit) => html`<${Row} key=${`${limit.by} ${limit.value} ${limit.limit} ${limit.per}`} limit=${limit} />`)}</tbody>
+    </table></div>`;
 }
 
 const day = 86_400_000;
@@ -45,9 +53,14 @@ function Row({ limit: { by, value, limit, per, allowed, used, share, beginsAnewA
   const pace = paceWords({ per, allowed, used, beginsAnewAt }, Date.now());
   const full = share === null ? '' : `${Math.round(share * 100)} %`;
   return html`<tr>
-    <td>${by}</td><td class="cell-name" title=${value}>${value}</td><td>${per === null ? words[limit] : `budget per ${per}`}</td>
-    <td class="num">${used === null ? html`<span class="soft">not known</span>` : written(used)}</td><td class="num">${written(allowed)}</td>
-    <td class="cell-bar"><i class=${share >= 0.9 ? 'is-full' : share >= 0.75 ? 'is-near' : ''} style=${`width:${(share ?? 0) * 100}%`} /></td><td class="num ${share !== null && share >= 0.9 ? 'is-bad' : ''}">${full}</td>
+    <td>${by}</td><td class="cell-name" title=${value}>${value}</td>
+    <td>${per === null ? words[limit] : `budget per ${per}`}</td>
+    <td class="num">${used === null ? html`<span class="soft">not known</span>` : written(used)}</td>
+    <td class="num">${written(allowed)}</td>
+    <td class="cell-bar">
+      <i class=${share >= 0.9 ? 'is-full' : share >= 0.75 ? 'is-near' : ''} style=${`width:${(share ?? 0) * 100}%`} />
+    </td>
+    <td class="num ${share !== null && share >= 0.9 ? 'is-bad' : ''}">${full}</td>
     <td class=${pace.startsWith('used') ? 'is-bad' : ''}>${pace}</td>
     <td>${beginsAnewAt === null ? '' : html`<time datetime=${beginsAnewAt}>${beginsAnewAt.slice(0, 16).replace('T', ' ')}</time> UTC`}</td>
   </tr>`;

@@ -60,7 +60,16 @@ function plainColumn(field) {
 
 function Route({ record: { model, requestedModel, provider, attempts } }) {
   const name = model ?? requestedModel ?? unknown;
-  return html`<span class="route"><b>${name}</b>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="at">→</span>${provider}</span>`}${attempts?.length > 1 && html`<span class="retried" title=${`${attempts.length} attempts`}><${Icon} name="retry" label=${`${attempts.length} attempts`} /></span>`}</span>`;
+  return html`<span class="route">
+    <b>${name}</b>
+    ${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="at">→</span>${provider}</span>`}
+    ${
+      attempts?.length > 1 &&
+      html`<span class="retried" title=${`${attempts.length} attempts`}>
+        <${Icon} name="retry" label=${`${attempts.length} attempts`} />
+      </span>`
+    }
+  </span>`;
 }
 
 /** Where a column shows more than its field. @type {Record<string, Partial<Column>>} */

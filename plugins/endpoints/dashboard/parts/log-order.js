@@ -36,5 +36,7 @@ export function OrderHead({ name, label, num, params }) {
   const next = { sort, order: isSorted && !isAscending && sort !== null ? 'asc' : null, cursor: null, live: null };
   const shown = html`${label}${isSorted && html`<span aria-hidden="true">${isAscending ? ' ↑' : ' ↓'}</span>`}`;
   const title = name === 'time' ? 'The newest first' : next.order === null ? 'The largest first' : 'The smallest first';
-  return html`<th scope="col" class=${num ? 'num' : ''} aria-sort=${isSorted ? (isAscending ? 'ascending' : 'descending') : undefined}>${isLink ? html`<a href=${withParams(next, params)} title=${title}>${shown}</a>` : shown}</th>`;
+  return html`<th scope="col" class=${num ? 'num' : ''} aria-sort=${isSorted ? (isAscending ? 'ascending' : 'descending') : undefined}>${
+    isLink ? html`<a href=${withParams(next, params)} title=${title}>${shown}</a>` : shown
+  }</th>`;
 }

@@ -13,8 +13,21 @@ export function LogTable({ records, names, params, selected, openId, fresh }) {
   const shown = useMemo(() => names.map((name) => ({ name, .../** @type {any} */ (columnOf(name)) })), [names.join()]);
   const today = dayOf(Date.now());
   return html`<div class="table-scroll log-scroll"><table class="table log-table">
-    <thead><tr>${shown.map(({ name, label, num }) => html`<${OrderHead} key=${name} name=${name} label=${label} num=${num} params=${params} />`)}</tr></thead>
-    <tbody>${records.map((record, at) => html`<${Row} key=${record.id} record=${record} shown=${shown} today=${today} params=${params} isSelected=${at === selected} isOpen=${record.id === openId} isFresh=${fresh?.has(record.id) ?? false} />`)}</tbody>
+    <thead><tr>${shown.map(
+      ({ name, label, num }) => html`<${OrderHead} key=${name} name=${name} label=${label} num=${num} params=${params} />`,
+    )}</tr></thead>
+    <tbody>${records.map(
+      (record, at) => html`<${Row}
+        key=${record.id}
+        record=${record}
+        shown=${shown}
+        today=${today}
+        params=${params}
+        isSelected=${at === selected}
+        isOpen=${record.id === openId}
+        isFresh=${fresh?.has(record.id) ?? false}
+      />`,
+    )}</tbody>
   </table></div>`;
 }
 
@@ -45,8 +58,12 @@ function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
   return html`<tr ref=${row} class=${classes} onClick=${clicked}>
     ${shown.map(
       (column, at) => html`<td key=${column.name} class=${column.num ? 'num' : ''} title=${column.title?.(record)}>
-      ${at === 0 ? html`<a class="row-link" href=${open}>${column.show(record)}</a>` : html`<${Cell} column=${column} record=${record} params=${params} />`}
-    </td>`,
+        ${
+          at === 0
+            ? html`<a class="row-link" href=${open}>${column.show(record)}</a>`
+            : html`<${Cell} column=${column} record=${record} params=${params} />`
+        }
+      </td>`,
     )}
   </tr>`;
 }
@@ -62,5 +79,11 @@ function Cell({ column, record, params }) {
     event.stopPropagation();
     go(hrefOf('/dashboard/logs', onlyFilter(params, { ...asked, not: event.altKey })));
   };
-  return html`<button type="button" class="cell-filter" title=${`${column.title?.(record) ?? ''}\nClick: only these. Alt-click: all others.`.trim()} onClick=${filter} tabindex="-1">${content}</button>`;
+  return html`<button
+    type="button"
+    class="cell-filter"
+    title=${`${column.title?.(record) ?? ''}\nClick: only these. Alt-click: all others.`.trim()}
+    onClick=${filter}
+    tabindex="-1"
+  >${content}</button>`;
 }

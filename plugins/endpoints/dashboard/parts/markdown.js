@@ -46,11 +46,13 @@ const kinds = {
   image: ({ href, text }) => html`<${Link} href=${href}><${Text} text=${`image: ${text || href}`} /><//>`,
   list: ({ ordered, start, items }) =>
     ordered ? html`<ol start=${start === '' ? 1 : start}><${Items} of=${items} /></ol>` : html`<ul><${Items} of=${items} /></ul>`,
-  table: ({
-    header,
-    rows,
-  }) => html`<div class="table-scroll"><table class="table"><thead><tr>${header.map((cell, at) => html`<th key=${at} scope="col"><${Pieces} of=${cell.tokens} /></th>`)}</tr></thead>
-    <tbody>${rows.map((row, at) => html`<tr key=${at}>${row.map((cell, column) => html`<td key=${column} class="wrap"><${Pieces} of=${cell.tokens} /></td>`)}</tr>`)}</tbody></table></div>`,
+  table: ({ header, rows }) => html`<div class="table-scroll"><table class="table">
+    <thead><tr>${header.map((cell, at) => html`<th key=${at} scope="col"><${Pieces} of=${cell.tokens} /></th>`)}</tr></thead>
+    <tbody>${rows.map(
+      (row, at) =>
+        html`<tr key=${at}>${row.map((cell, column) => html`<td key=${column} class="wrap"><${Pieces} of=${cell.tokens} /></td>`)}</tr>`,
+    )}</tbody>
+  </table></div>`,
 };
 
 const Items = ({ of }) =>

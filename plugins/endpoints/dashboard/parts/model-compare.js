@@ -66,26 +66,72 @@ function bestOf(models, [, , of, isMost = false]) {
 /** @param {{ models: any[], chosen: string[], offReason: (provider: string) => string | undefined }} props */
 export function ModelCompare({ models, chosen, offReason }) {
   const without = (id) => chosen.filter((one) => one !== id);
-  return html`<p class="compare-head"><a class="button" href=${withParams({ view: null })}><${Icon} name="left" />All models</a> ${models.length > 1 && html`<${AskAll} models=${models} />`}</p>
-    <div class="table-scroll"><table class="table compare"><thead><tr><th scope="col"><span class="hidden">What</span></th>${models.map(({ id, name }) => html`<th scope="col" key=${id}><b title=${id}>${id}</b> <a href=${withParams({ compare: without(id).join(',') || null, ...(without(id).length < 2 && { view: null }) })} aria-label=${`Leave ${id} out`} title="Leave out"><${Icon} name="close" /></a>${name !== id && html`<div class="soft">${name}</div>`}</th>`)}</tr></thead>
-      <tbody>${rows
-        .filter(([, show]) => models.some((model) => show(model) !== unknown))
-        .map((row) => {
-          const [label, show] = row;
-          const best = bestOf(models, row);
-          return html`<tr key=${label}><th scope="row">${label}</th>${models.map((model, at) => html`<td key=${model.id} class=${best.has(at) ? 'is-best' : ''}>${show(model)}${best.has(at) && html`<span class="best-mark">best</span>`}</td>`)}</tr>`;
-        })}<tr><th scope="row">Providers</th>${models.map(({ id, providers }) => html`<td key=${id} class="wrap"><${Providers} model=${id} providers=${providers} offReason=${offReason} /></td>`)}</tr></tbody></table></div>`;
+  return html`<p class="compare-head">
+      <a class="button" href=${withParams({ view: null })}>
+        <${Icon} name="left" />All models
+      </a> ${models.length > 1 && html`<${AskAll} models=${models} />`}
+    </p>
+    <div class="table-scroll"><table class="table compare">
+      <thead><tr>
+        <th scope="col"><span class="hidden">What</span></th>
+        ${models.map(
+          ({ id, name }) => html`<th scope="col" key=${id}>
+            <b title=${id}>${id}</b> <a
+              href=${withParams({ compare: without(id).join(',') || null, ...(without(id).length < 2 && { view: null }) })}
+              aria-label=${`Leave ${id} out`}
+              title="Leave out"
+            ><${Icon} name="close" /></a>
+            ${name !== id && html`<div class="soft">${name}</div>`}
+          </th>`,
+        )}
+      </tr></thead>
+      <tbody>
+        ${rows
+          .filter(([, show]) => models.some((model) => show(model) !== unknown))
+          .map((row) => {
+            const [label, show] = row;
+            const best = bestOf(models, row);
+            return html`<tr key=${label}>
+              <th scope="row">${label}</th>
+              ${models.map(
+                (model, at) => html`<td key=${model.id} class=${best.has(at) ? 'is-best' : ''}>
+                  ${show(model)}
+                  ${best.has(at) && html`<span class="best-mark">best</span>`}
+                </td>`,
+              )}
+            </tr>`;
+          })}
+        <tr>
+          <th scope="row">Providers</th>
+          ${models.map(
+            ({ id, providers }) => html`<td key=${id} class="wrap">
+              <${Providers} model=${id} providers=${providers} offReason=${offReason} />
+            </td>`,
+          )}
+        </tr>
+      </tbody>
+    </table></div>`;
 }
 
 /** Each provider with what it answered in the last day. */
 const Providers = ({ model, providers, offReason }) =>
-  html`<ul class="compare-providers">${providers.map(({ providerId, externalId, tried }) => html`<li key=${providerId + externalId}><b>${providerId}</b> <${TriedInWords} model=${model} provider=${providerId} tried=${tried} missing=${offReason(providerId)} /></li>`)}</ul>`;
+  html`<ul class="compare-providers">${providers.map(
+    ({ providerId, externalId, tried }) => html`<li key=${providerId + externalId}>
+      <b>${providerId}</b> <${TriedInWords} model=${model} provider=${providerId} tried=${tried} missing=${offReason(providerId)} />
+    </li>`,
+  )}</ul>`;
 
 /** @param {{ model: string, provider: string, tried: any, missing: string | undefined }} props */
 export function TriedInWords({ model, provider, tried, missing }) {
   if (missing) return html`<span class="soft">off: ${missing} is not set</span>`;
   if (tried === null) return html`<span class="soft">not asked</span>`;
-  return html`<a href=${hrefOf('/dashboard/logs', new URLSearchParams({ model, tried: provider }))}>${count(tried.requests)} asked</a>, ${failsMuch(tried) ? html`<span class="is-bad">${percent(tried.errors, tried.requests)} failed</span>` : tried.errors === 0 ? 'none failed' : `${percent(tried.errors, tried.requests)} failed`}, p50 ${duration(tried.latencyP50Ms)}, p95 ${duration(tried.latencyP95Ms)}`;
+  return html`<a href=${hrefOf('/dashboard/logs', new URLSearchParams({ model, tried: provider }))}>${count(tried.requests)} asked</a>, ${
+    failsMuch(tried)
+      ? html`<span class="is-bad">${percent(tried.errors, tried.requests)} failed</span>`
+      : tried.errors === 0
+        ? 'none failed'
+        : `${percent(tried.errors, tried.requests)} failed`
+  }, p50 ${duration(tried.latencyP50Ms)}, p95 ${duration(tried.latencyP95Ms)}`;
 }
 
 /** Opens the playground with the first of the models. */
@@ -98,5 +144,7 @@ function AskAll({ models }) {
     // the reader may have gone elsewhere while the parts were loading
     if (location.href === href) location.assign(link);
   };
-  return html`<button type="button" class="button" onClick=${open} title="Send one request to them, side by side"><${Icon} name="playground" />Ask ${asked.length === models.length ? 'them' : `the first ${asked.length}`} the same</button>`;
+  return html`<button type="button" class="button" onClick=${open} title="Send one request to them, side by side">
+    <${Icon} name="playground" />Ask ${asked.length === models.length ? 'them' : `the first ${asked.length}`} the same
+  </button>`;
 }

@@ -15,7 +15,10 @@ export function PlaygroundAnswer({ answer, isRunning }) {
   const isEmpty = !hasBegun(answer);
   if (isEmpty && !isRunning && totalMs === null) return html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`;
   return html`<div class="answer" aria-busy=${isRunning}>
-    ${reasoning !== '' && html`<details class="thought" open><summary>Thinking</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
+    ${
+      reasoning !== '' &&
+      html`<details class="thought" open><summary>Thinking</summary><${Prose} text=${reasoning} more="reasoning" /></details>`
+    }
     <${Refusal} text=${refusal} />
     ${text !== '' && html`<div class="answer-text"><${Prose} text=${text} /><${Copy} text=${text} what="answer" /></div>`}
     ${toolCalls.map((call, at) => html`<${ToolCall} key=${at} id=${null} name=${call.name} args=${call.arguments} />`)}
@@ -43,5 +46,6 @@ function Took({ answer: { id, usage, firstMs, totalMs, finish, model } }) {
     ['Cost', about(money(cost), usageEstimated)],
     ['Finish', finish ?? unknown],
   ];
-  return html`<dl class="took">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>${id !== null && html`<a href=${`/dashboard/logs/${id}`}>Its row in the log</a>`}`;
+  return html`<dl class="took">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    ${id !== null && html`<a href=${`/dashboard/logs/${id}`}>Its row in the log</a>`}`;
 }

@@ -20,39 +20,82 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
  */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
-  return html`
-    <${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} isLoading=${isLoading} />
+  return html`<${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} isLoading=${isLoading} />
     <div class="fields">
-      <label>Effort <select value=${form.effort} disabled=${form.budget !== ''} onChange=${(event) => set({ effort: event.target.value })}><option value="">not set</option>${[...new Set([...efforts, form.effort])].filter((effort) => effort !== '').map((effort) => html`<option key=${effort}>${effort}</option>`)}</select></label>
+      <label>
+        Effort <select value=${form.effort} disabled=${form.budget !== ''} onChange=${(event) => set({ effort: event.target.value })}><option value="">not set</option>${[...new Set([...efforts, form.effort])].filter((effort) => effort !== '').map((effort) => html`<option key=${effort}>${effort}</option>`)}</select>
+      </label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
       <label>At most <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>
       <label>Temperature <input type="number" min="0" max="2" step="0.1" ...${text('temperature')} /></label>
-      <label class="check"><input type="checkbox" checked=${form.stream} onChange=${(event) => set({ stream: event.target.checked })} /> Stream</label></div>
+      <label class="check">
+        <input type="checkbox" checked=${form.stream} onChange=${(event) => set({ stream: event.target.checked })} /> Stream
+      </label>
+    </div>
     <label class="area">System <textarea rows="2" ...${text('system')} /></label>
-    ${form.earlier.length > 0 && html`<p class="soft">${form.earlier.length === 1 ? '1 earlier message goes along as it was.' : `${form.earlier.length} earlier messages go along as they were.`} <button type="button" class="link" onClick=${() => set({ earlier: [] })}>Leave them out</button></p>`}
+    ${
+      form.earlier.length > 0 &&
+      html`<p class="soft">
+        ${form.earlier.length === 1 ? '1 earlier message goes along as it was.' : `${form.earlier.length} earlier messages go along as they were.`} <button
+          type="button"
+          class="link"
+          onClick=${() => set({ earlier: [] })}
+        >Leave them out</button>
+      </p>`
+    }
     <${Ask} form=${form} set=${set} hasTurns=${hasTurns} />
     <${Metadata} rows=${form.metadata} set=${(metadata) => set({ metadata })} />
     <${Fold} name="Tools" label="Tools as JSON" example=${exampleTool} field=${text('tools')} />
     <${Fold} name="JSON schema" label="JSON schema of the answer" example=${exampleSchema} field=${text('schema')} />
     <${Fold} name="More" label="More fields of the request, as JSON" example=${'{ "seed": 1, "top_p": 0.9 }'} field=${text('more')} />
-    <details class="fold-more"><summary>Key of the gateway</summary><input type="password" autocomplete="off" aria-label="Key" placeholder="where the config lists keys" value=${gatewayKey} onInput=${(event) => setKey(event.target.value)} /></details>`;
+    <details class="fold-more">
+      <summary>Key of the gateway</summary>
+      <input
+        type="password"
+        autocomplete="off"
+        aria-label="Key"
+        placeholder="where the config lists keys"
+        value=${gatewayKey}
+        onInput=${(event) => setKey(event.target.value)}
+      />
+    </details>`;
 }
 
 const Fold = ({ name, label, example, field }) =>
-  html`<details class="fold-more" open=${field.value !== ''}><summary>${name}</summary><textarea rows="6" class="mono" aria-label=${label} spellcheck="false" placeholder=${example} ...${field} /></details>`;
+  html`<details class="fold-more" open=${field.value !== ''}>
+    <summary>${name}</summary>
+    <textarea rows="6" class="mono" aria-label=${label} spellcheck="false" placeholder=${example} ...${field} />
+  </details>`;
 
 function Models({ form, set, leaveOut, models, isLoading }) {
   const { models: chosen } = form;
   const change = (at, name) => set({ models: chosen.map((one, index) => (index === at ? name : one)) });
   const others = choices(models, chosen[0]).filter((name) => !chosen.includes(name));
-  return html`<div class="fields compared">${chosen.map(
-    (
-      model,
-      at,
-    ) => html`<div key=${at}><label>${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
-      ${chosen.length > 1 && html`<button type="button" class="button button-plain" aria-label=${`Remove the ${modelLabels[at]?.toLowerCase()}`} disabled=${leaveOut === null} onClick=${() => leaveOut(at)}><${Icon} name="close" /></button>`}</div>`,
-  )}
-    ${chosen.length < modelLabels.length && html`<button type="button" class="link" disabled=${isLoading} onClick=${() => set({ models: [...chosen, others[0] ?? chosen[0]] })}>Compare with another model</button>`}</div>`;
+  return html`<div class="fields compared">
+    ${chosen.map(
+      (model, at) => html`<div key=${at}>
+        <label>
+          ${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select>
+        </label>
+        ${
+          chosen.length > 1 &&
+          html`<button
+            type="button"
+            class="button button-plain"
+            aria-label=${`Remove the ${modelLabels[at]?.toLowerCase()}`}
+            disabled=${leaveOut === null}
+            onClick=${() => leaveOut(at)}
+          ><${Icon} name="close" /></button>`
+        }
+      </div>`,
+    )}
+    ${
+      chosen.length < modelLabels.length &&
+      html`<button type="button" class="link" disabled=${isLoading} onClick=${() => set({ models: [...chosen, others[0] ?? chosen[0]] })}>
+        Compare with another model
+      </button>`
+    }
+  </div>`;
 }
 
 /** @param {Blob} file @returns {Promise<string>} */
@@ -88,9 +131,25 @@ function Ask({ form, set, hasTurns }) {
     event.preventDefault();
     setOver(true);
   }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
-    <label class="area">User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} /></label>
-    <div class="ask-images">${form.images.map(({ url }, at) => html`<span key=${at}><${Image} url=${url} at=${at} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
-      <label class="link">Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} /></label> <span class="soft">or drop it here</span></div>
+    <label class="area">
+      User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} />
+    </label>
+    <div class="ask-images">
+      ${form.images.map(
+        ({ url }, at) => html`<span key=${at}>
+          <${Image} url=${url} at=${at} />
+          <button
+            type="button"
+            class="button button-plain"
+            aria-label=${`Remove image ${at + 1}`}
+            onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}
+          ><${Icon} name="close" /></button>
+        </span>`,
+      )}
+      <label class="link">
+        Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} />
+      </label> <span class="soft">or drop it here</span>
+    </div>
   </div>`;
 }
 
@@ -99,13 +158,22 @@ function Metadata({ rows, set }) {
     const next = rows.map((row, index) => (index === at ? (column === 0 ? [value, row[1]] : [row[0], value]) : row));
     set(next.at(-1)[0] === '' && next.at(-1)[1] === '' ? next : [...next, ['', '']]);
   };
-  return html`<fieldset class="metadata"><legend>Metadata <span class="soft">sent as X-Gateway-… headers</span></legend>
+  return html`<fieldset class="metadata">
+    <legend>Metadata <span class="soft">sent as X-Gateway-… headers</span></legend>
     ${rows.map(
-      (
-        [name, value],
-        at,
-      ) => html`<div key=${at}><input aria-label="Name" placeholder="team" value=${name} onInput=${(event) => change(at, 0, event.target.value.toLowerCase())} /><input aria-label="Value" placeholder="search" value=${value} onInput=${(event) => change(at, 1, event.target.value)} />
-      ${at < rows.length - 1 && html`<button type="button" class="button button-plain" aria-label="Remove" onClick=${() => set(rows.filter((_, index) => index !== at))}><${Icon} name="close" /></button>`}</div>`,
+      ([name, value], at) => html`<div key=${at}>
+        <input aria-label="Name" placeholder="team" value=${name} onInput=${(event) => change(at, 0, event.target.value.toLowerCase())} />
+        <input aria-label="Value" placeholder="search" value=${value} onInput=${(event) => change(at, 1, event.target.value)} />
+        ${
+          at < rows.length - 1 &&
+          html`<button
+            type="button"
+            class="button button-plain"
+            aria-label="Remove"
+            onClick=${() => set(rows.filter((_, index) => index !== at))}
+          ><${Icon} name="close" /></button>`
+        }
+      </div>`,
     )}
   </fieldset>`;
 }

@@ -24,8 +24,16 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
         event.preventDefault();
         sendResults?.();
       }}>
-      ${calls.map(({ id, name }) => html`<label class="area" key=${id}>Result of ${name}<textarea rows="2" class="mono" value=${results[id] ?? ''} onInput=${(event) => setResult(id, event.target.value)} /></label>`)}
-      <button class="button" disabled=${sendResults === null}><${Icon} name="playground" />Send the ${calls.length === 1 ? 'result' : 'results'}</button></form>`
+        ${calls.map(
+          ({ id, name }) => html`<label class="area" key=${id}>
+            Result of ${name}
+            <textarea rows="2" class="mono" value=${results[id] ?? ''} onInput=${(event) => setResult(id, event.target.value)} />
+          </label>`,
+        )}
+        <button class="button" disabled=${sendResults === null}>
+          <${Icon} name="playground" />Send the ${calls.length === 1 ? 'result' : 'results'}
+        </button>
+      </form>`
     }
   </section>`;
 }
@@ -48,6 +56,15 @@ const wayIn = ({ status, code, message }) => {
 
 function Turn({ turn: { asked, answer, fault, isRunning } }) {
   return html`<ol class="conversation">${asked.map((message, at) => html`<${Message} key=${at} message=${message} />`)}</ol>
-    ${fault !== null && html`<${Notice} tone=${fault.code === 'stopped' ? 'quiet' : 'bad'} title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}>${wayIn(fault)}${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
+    ${
+      fault !== null &&
+      html`<${Notice}
+        tone=${fault.code === 'stopped' ? 'quiet' : 'bad'}
+        title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}
+      >
+        ${wayIn(fault)}
+        ${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}
+      <//>`
+    }
     ${(fault === null || hasBegun(answer)) && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}`;
 }

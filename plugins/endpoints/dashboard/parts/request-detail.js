@@ -23,7 +23,9 @@ import { Waterfall } from './waterfall.js';
 export function RequestDetail({ id, params }) {
   const { data, error, reload } = useData(`/api/views/request/${encodeURIComponent(id)}`);
   if (error !== null && error.status === 404) {
-    return html`<div class="detail"><${Notice} title="This request is not on record">It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button><//></div>`;
+    return html`<div class="detail"><${Notice} title="This request is not on record">
+      It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button>
+    <//></div>`;
   }
   if (error !== null) return html`<div class="detail"><${Fault} error=${error} retry=${reload} /></div>`;
   if (data === null || data.record.id !== id) return html`<div class="detail"><${Skeleton} rows=${8} /></div>`;
@@ -31,7 +33,12 @@ export function RequestDetail({ id, params }) {
   return html`<article class="detail">
     <${Title} record=${record} asked=${data.asked} />
     <${Figures} record=${record} />
-    ${record.error !== null && html`<${Notice} tone="bad" title=${record.error.code}>${record.error.message}${record.error.plugin ? ` (plugin ${record.error.plugin})` : ''}<//>`}
+    ${
+      record.error !== null &&
+      html`<${Notice} tone="bad" title=${record.error.code}>
+        ${record.error.message}${record.error.plugin ? ` (plugin ${record.error.plugin})` : ''}
+      <//>`
+    }
     <${Waterfall} record=${record} />
     <${Tabs} data=${data} params=${params} />
   </article>`;
@@ -40,14 +47,46 @@ export function RequestDetail({ id, params }) {
 function Title({ record, asked }) {
   const { id, model, requestedModel, provider, createdAt, request, path, metadata } = record;
   return html`<header class="detail-head">
-    <h2><${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="at">→</span>${provider}</span>`}</h2>
-    <p class="soft"><time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code>${path !== '' && html` · <code title="The door it came through">${path}</code>`}</p>
+    <h2>
+      <${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>
+      ${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="at">→</span>${provider}</span>`}
+    </h2>
+    <p class="soft">
+      <time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code>
+      ${path !== '' && html` · <code title="The door it came through">${path}</code>`}
+    </p>
     <div class="detail-tools">
       <${Copy} text=${id} what="id" label="Id" />
       <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
-      ${request !== null && html`<${Copy} text=${() => (asked === null ? curlOf(chatOf(request), metadata) : curlOf(asked, metadata, path))} what="curl" label="curl" />`}
+      ${
+        request !== null &&
+        html`<${Copy}
+          text=${() => (asked === null ? curlOf(chatOf(request), metadata) : curlOf(asked, metadata, path))}
+          what="curl"
+          label="curl"
+        />`
+      }
       <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
-      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it now to its model and to the two others that are used most" href=${`/dashboard/playground?replay=${id}&compare=yes`} onClick=${(event) => runWhenOpened(id, event)}><${Icon} name="columns" /><span class="button-text">Compare</span></a><a class="button" title="The conversation that this request is a turn of" href=${`/dashboard/conversations?of=${id}`}><${Icon} name="conversations" /><span class="button-text">All turns</span></a>`}
+      ${
+        request !== null &&
+        html`<a class="button" href=${`/dashboard/playground?replay=${id}`}>
+            <${Icon} name="replay" />
+            <span class="button-text">Replay</span>
+          </a>
+          <a
+            class="button"
+            title="Send it now to its model and to the two others that are used most"
+            href=${`/dashboard/playground?replay=${id}&compare=yes`}
+            onClick=${(event) => runWhenOpened(id, event)}
+          >
+            <${Icon} name="columns" />
+            <span class="button-text">Compare</span>
+          </a>
+          <a class="button" title="The conversation that this request is a turn of" href=${`/dashboard/conversations?of=${id}`}>
+            <${Icon} name="conversations" />
+            <span class="button-text">All turns</span>
+          </a>`
+      }
     </div>
   </header>`;
 }
@@ -70,7 +109,9 @@ function Figures({ record }) {
     ],
     ['Attempts', count(attempts.length), undefined],
   ];
-  return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="figures">${figures.map(
+    ([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
 }
 
 const asSent = () => import('./as-sent.js').then((part) => part.AsSent);
@@ -99,10 +140,22 @@ function Tabs({ data, params }) {
       .filter(([name], at) => at < 4 || name === open)
       .map(
         ([name, label]) =>
-          html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`,
+          html`<section key=${name}>
+            <h2 class="tab-title">${label}</h2>
+            <div class="tab"><${Tab} name=${name} data=${data} /></div>
+          </section>`,
       );
   }
-  return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}</a>`)}</nav>
+  return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(
+    ([name, label, many]) => html`<a
+      key=${name}
+      href=${withParams({ tab: name === 'conversation' ? null : name })}
+      aria-current=${open === name ? 'true' : undefined}
+    >
+      ${label}
+      ${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}
+    </a>`,
+  )}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
 }
 
@@ -127,12 +180,18 @@ function NoBodies({ record, bodies }) {
   if (record.outcome === 'refused' && record.request === null) {
     return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
   }
-  return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`} Without its body a request cannot be sent again.<//>`;
+  return html`<${Notice} title="Bodies are not stored">
+    ${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`} Without its body a request cannot be sent again.
+  <//>`;
 }
 
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
   if (reasoningContent) {
-    return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><${Prose} text=${reasoningContent} more="reasoning" />`;
+    return html`<div class="prose-head">
+        <span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span>
+        <${Copy} text=${reasoningContent} what="reasoning" label="Copy" />
+      </div>
+      <${Prose} text=${reasoningContent} more="reasoning" />`;
   }
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) {
     return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;

@@ -10,20 +10,55 @@ export function RequestFacts({ data: { record } }) {
   const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings, outcome } = record;
   const last = attempts.at(-1);
   const namesRequests = attempts.some(({ providerRequestId }) => providerRequestId !== undefined);
-  return html`
-    <h3>Route</h3>
+  return html`<h3>Route</h3>
     <dl class="facts">
       <${Fact} name="Asked for">${requestedModel}<//>
       <${Fact} name=${outcome === 'failed' ? 'Asked last' : 'Served by'}>${model === null ? null : `${model} at ${provider}${last?.externalId && last.externalId !== model ? `, as ${last.externalId}` : ''}`}<//>
       <${Fact} name="Why">${whyOf(record)}<//>
     </dl>
-    ${ruledOut.length > 0 && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead><tbody>${ruledOut.map((one, at) => html`<tr key=${at}><td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td></tr>`)}</tbody></table></div>`}
-    ${attempts.length > 0 && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" class="num">Status</th><th scope="col">What it said</th>${namesRequests && html`<th scope="col">Its request id</th>`}</tr></thead><tbody>${attempts.map((one, at) => html`<tr key=${at}><td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td><td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td>${namesRequests && html`<td class="wrap">${one.providerRequestId ?? unknown}</td>`}</tr>`)}</tbody></table></div>`}
+    ${
+      ruledOut.length > 0 &&
+      html`<div class="table-scroll"><table class="table">
+        <thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead>
+        <tbody>${ruledOut.map(
+          (one, at) => html`<tr key=${at}>
+            <td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td>
+          </tr>`,
+        )}</tbody>
+      </table></div>`
+    }
+    ${
+      attempts.length > 0 &&
+      html`<div class="table-scroll"><table class="table">
+        <thead><tr>
+          <th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th>
+          <th scope="col" class="num">Status</th><th scope="col">What it said</th>
+          ${namesRequests && html`<th scope="col">Its request id</th>`}
+        </tr></thead>
+        <tbody>${attempts.map(
+          (one, at) => html`<tr key=${at}>
+            <td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td>
+            <td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td>
+            ${namesRequests && html`<td class="wrap">${one.providerRequestId ?? unknown}</td>`}
+          </tr>`,
+        )}</tbody>
+      </table></div>`
+    }
     <h3>Metadata</h3>
-    ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<${Values} values=${metadata} prefix="meta." record=${record} />`}
+    ${
+      Object.keys(metadata).length === 0
+        ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>`
+        : html`<${Values} values=${metadata} prefix="meta." record=${record} />`
+    }
     ${Object.keys(fields).length > 0 && html`<h3>Fields of plugins</h3><${Values} values=${fields} prefix="field." record=${record} />`}
     <h3>What the gateway adjusted</h3>
-    ${adjustments.length === 0 ? html`<p class="soft">Nothing: the provider was asked as the caller asked.</p>` : html`<dl class="facts">${adjustments.map(({ parameter, change }) => html`<${Fact} key=${parameter} name=${parameter}>${change}<//>`)}</dl>`}
+    ${
+      adjustments.length === 0
+        ? html`<p class="soft">Nothing: the provider was asked as the caller asked.</p>`
+        : html`<dl class="facts">${adjustments.map(
+            ({ parameter, change }) => html`<${Fact} key=${parameter} name=${parameter}>${change}<//>`,
+          )}</dl>`
+    }
     ${Object.keys(timings).length > 0 && html`<h3>Time in plugins</h3><${Timings} timings=${timings} />`}
     <h3>Record</h3>
     <${Ends} record=${record} />`;
@@ -32,13 +67,25 @@ export function RequestFacts({ data: { record } }) {
 /** Values that a record holds under names of their own, with links to other requests that have them. */
 function Values({ values, prefix, record }) {
   const asking = askingOf(record);
-  return html`<table class="table"><tbody>${Object.entries(values).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap"><${Text} text=${String(value)} /></td><td class="num">${value !== '' && html`<a href=${asking('logs', prefix + name, String(value))}>Filter</a> · `}<a href=${asking('breakdown', 'by', prefix + name)}>Breakdown</a></td></tr>`)}</tbody></table>`;
+  return html`<table class="table"><tbody>${Object.entries(values).map(
+    ([name, value]) => html`<tr key=${name}>
+      <th scope="row">${name}</th><td class="wrap"><${Text} text=${String(value)} /></td>
+      <td class="num">
+        ${value !== '' && html`<a href=${asking('logs', prefix + name, String(value))}>Filter</a> · `}
+        <a href=${asking('breakdown', 'by', prefix + name)}>Breakdown</a>
+      </td>
+    </tr>`,
+  )}</tbody></table>`;
 }
 
 /** The slowest first. */
 function Timings({ timings }) {
   const rows = Object.entries(timings).sort(([, a], [, b]) => b - a);
-  return html`<table class="table"><tbody>${rows.map(([plugin, ms]) => html`<tr key=${plugin}><th scope="row">${plugin}</th><td class="num">${ms < 10 ? `${ms.toFixed(2)} ms` : duration(ms)}</td></tr>`)}</tbody></table>`;
+  return html`<table class="table"><tbody>${rows.map(
+    ([plugin, ms]) => html`<tr key=${plugin}>
+      <th scope="row">${plugin}</th><td class="num">${ms < 10 ? `${ms.toFixed(2)} ms` : duration(ms)}</td>
+    </tr>`,
+  )}</tbody></table>`;
 }
 
 /** Addresses of pages about requests like this one, in a range of time that holds it. */

@@ -32,5 +32,16 @@ export function RequestHistogram({ points, bucketMs, range, params, height = 84,
   ];
   // a page that is open for long has points that are older than its range
   const sum = (of) => at.reduce((total, point) => total + (point?.[of] ?? 0), 0);
-  return html`<${TimeChart} title="Requests over time" summary=${`${count(sum('requests'))} requests, ${count(sum('errors'))} of them errors.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${bucketMs} format=${count} height=${height} isBare=${isBare} onZoom=${zoomOf(params)} />`;
+  return html`<${TimeChart}
+    title="Requests over time"
+    summary=${`${count(sum('requests'))} requests, ${count(sum('errors'))} of them errors.`}
+    times=${times}
+    lines=${lines}
+    range=${{ from: times[0], to: range.to }}
+    bucketMs=${bucketMs}
+    format=${count}
+    height=${height}
+    isBare=${isBare}
+    onZoom=${zoomOf(params)}
+  />`;
 }

@@ -23,7 +23,9 @@ export function RequestPanel({ id, params, records }) {
   const close = () => go(withParams({ log: null, tab: null }, params));
   return html`<aside class="panel" ref=${panel} tabindex="-1" aria-label="Request">
     <div class="panel-bar">
-      <button type="button" class="button button-plain" onClick=${close} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button>
+      <button type="button" class="button button-plain" onClick=${close} aria-label="Close" title="Close (Esc)">
+        <${Icon} name="close" />
+      </button>
       <span class="panel-walk">
         <${Neighbour} id=${at < 0 ? undefined : beside(-1)} icon="left" label="Newer request" hint="[" params=${params} />
         <${Neighbour} id=${at < 0 ? undefined : beside(1)} icon="right" label="Older request" hint="]" params=${params} />
@@ -44,5 +46,7 @@ const rowOr = (id) =>
 
 function Neighbour({ id, icon, label, hint, params }) {
   if (id === undefined) return html`<span class="button button-plain is-off" aria-hidden="true"><${Icon} name=${icon} /></span>`;
-  return html`<a class="button button-plain" href=${withParams({ log: id }, params)} aria-label=${label} title=${`${label} (${hint})`}><${Icon} name=${icon} /></a>`;
+  return html`<a class="button button-plain" href=${withParams({ log: id }, params)} aria-label=${label} title=${`${label} (${hint})`}>
+    <${Icon} name=${icon} />
+  </a>`;
 }

@@ -46,10 +46,23 @@ export function SavedViews({ href, close }) {
         ? html`<p class="soft">Give these filters, columns and this time a name, and find them here again.</p>`
         : html`<ul class="menu-list">${views.map(
             (view) => html`<li key=${view.name}>
-      <a href=${view.href} aria-current=${view.href === href ? 'true' : undefined} onClick=${close}>${view.name}<span class="soft">${view.href.startsWith('/dashboard/logs') ? 'Logs' : 'Breakdown'}</span></a>
-      <button type="button" class="button button-plain" aria-label=${`Delete the view ${view.name}`} title="Delete" onClick=${() => remove(view.name)}><${Icon} name="close" /></button></li>`,
+              <a href=${view.href} aria-current=${view.href === href ? 'true' : undefined} onClick=${close}>
+                ${view.name}
+                <span class="soft">${view.href.startsWith('/dashboard/logs') ? 'Logs' : 'Breakdown'}</span>
+              </a>
+              <button
+                type="button"
+                class="button button-plain"
+                aria-label=${`Delete the view ${view.name}`}
+                title="Delete"
+                onClick=${() => remove(view.name)}
+              ><${Icon} name="close" /></button>
+            </li>`,
           )}</ul>`
     }
-    <form class="menu-form" onSubmit=${save}><label>Name <input name="name" required maxlength="60" autocomplete="off" placeholder="Errors of the search team" /></label><button class="button">Save this view</button></form>
+    <form class="menu-form" onSubmit=${save}>
+      <label>Name <input name="name" required maxlength="60" autocomplete="off" placeholder="Errors of the search team" /></label>
+      <button class="button">Save this view</button>
+    </form>
   </div>`;
 }

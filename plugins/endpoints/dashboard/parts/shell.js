@@ -57,12 +57,30 @@ export function Shell({ page, params, children }) {
       <a class="brand" href="/dashboard"><${Logo} /><span>Gateway</span></a>
       <ul>${places.map(
         ([name, label, href]) => html`<li key=${name} class=${groups.has(name) ? 'side-group' : undefined}>
-        <a href=${timed.has(name) ? hrefOf(href, range) : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
-      </li>`,
+          <a href=${timed.has(name) ? hrefOf(href, range) : href} aria-current=${page === name ? 'page' : undefined}>
+            <${Icon} name=${name} />
+            <span>${label}</span>
+          </a>
+        </li>`,
       )}</ul>
-      <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
+      <div class="side-foot">
+        <${ThemeSwitch} />
+        ${
+          read('signed-in') !== null &&
+          html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out">
+            <${Icon} name="out" />
+          </button>`
+        }
+        <button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)">
+          <${Icon} name="help" />
+        </button>
+      </div>
     </nav>
-    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${page !== 'config' && html`<${ReloadBanner} reload=${status?.config.reload ?? null} />`}<${Status.Provider} value=${status}>${children}<//></main>
+    <main id="main" tabindex="-1">
+      <${StoreBanner} status=${status?.log ?? null} />
+      ${page !== 'config' && html`<${ReloadBanner} reload=${status?.config.reload ?? null} />`}
+      <${Status.Provider} value=${status}>${children}<//>
+    </main>
     <${Announcer} />
     ${isHelpOpen && html`<${Later} load=${keyboardHelp} close=${closeHelp} />`}
   </div>`;
@@ -86,17 +104,40 @@ function StoreBanner({ status }) {
   const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
   const lost = dropped + deadLettered;
   return html`
-    ${error === 'journal_full' && html`<${Notice} tone="bad" title="The journal is full: records are lost">Requests are served as before. Records are kept again when the store has taken some of the journal.<//>`}
-    ${error === 'journal_not_written' && html`<${Notice} tone="bad" title="The journal cannot be written">Requests are served as before. Their records wait in memory, where the end of the process loses them: mend the disk of the data folder, or make room on it, before you restart the gateway.<//>`}
-    ${connected === false && !['journal_full', 'journal_not_written'].includes(error) && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
-    ${lost > 0 && html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}<//>`}`;
+    ${
+      error === 'journal_full' &&
+      html`<${Notice} tone="bad" title="The journal is full: records are lost">
+        Requests are served as before. Records are kept again when the store has taken some of the journal.
+      <//>`
+    }
+    ${
+      error === 'journal_not_written' &&
+      html`<${Notice} tone="bad" title="The journal cannot be written">
+        Requests are served as before. Their records wait in memory, where the end of the process loses them: mend the disk of the data folder, or make room on it, before you restart the gateway.
+      <//>`
+    }
+    ${
+      connected === false &&
+      !['journal_full', 'journal_not_written'].includes(error) &&
+      html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">
+        Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.
+      <//>`
+    }
+    ${
+      lost > 0 &&
+      html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">
+        ${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}
+      <//>`
+    }`;
 }
 
 /** The notice that every page but Config shows, which says why. */
 const ReloadBanner = ({ reload }) =>
   reload !== null &&
   !reload.isUsed &&
-  html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>The last good one serves on. <a href="/dashboard/config">What is wrong with it</a><//>`;
+  html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>
+    The last good one serves on. <a href="/dashboard/config">What is wrong with it</a>
+  <//>`;
 
 const themes = [
   ['system', 'System'],
@@ -111,7 +152,16 @@ function ThemeSwitch() {
     chooseTheme(name);
     setTheme(name);
   };
-  return html`<div class="segments" role="group" aria-label="Theme">${themes.map(([name, label]) => html`<button type="button" key=${name} aria-pressed=${theme === name} aria-label=${label} title=${label} onClick=${() => choose(name)}><${Icon} name=${themeIcons[name]} /></button>`)}</div>`;
+  return html`<div class="segments" role="group" aria-label="Theme">${themes.map(
+    ([name, label]) => html`<button
+      type="button"
+      key=${name}
+      aria-pressed=${theme === name}
+      aria-label=${label}
+      title=${label}
+      onClick=${() => choose(name)}
+    ><${Icon} name=${themeIcons[name]} /></button>`,
+  )}</div>`;
 }
 
 /** Shows short messages for a moment; screen readers read them aloud. */

@@ -27,6 +27,13 @@ export function SortHead({ columns, params, usual }) {
   return html`<thead><tr>${Object.entries(columns).map(([name, { label, num, of }]) => {
     const state = order === name ? 'ascending' : order === `-${name}` ? 'descending' : undefined;
     const next = order === `-${name}` ? name : `-${name}`;
-    return html`<th scope="col" key=${name} class=${num ? 'num' : ''} aria-sort=${state}>${of === null ? label : html`<a href=${withParams({ sort: next === usual ? null : next })}>${label}${state && html`<span aria-hidden="true">${state === 'ascending' ? ' ↑' : ' ↓'}</span>`}</a>`}</th>`;
+    return html`<th scope="col" key=${name} class=${num ? 'num' : ''} aria-sort=${state}>${
+      of === null
+        ? label
+        : html`<a href=${withParams({ sort: next === usual ? null : next })}>
+          ${label}
+          ${state && html`<span aria-hidden="true">${state === 'ascending' ? ' ↑' : ' ↓'}</span>`}
+        </a>`
+    }</th>`;
   })}</tr></thead>`;
 }

@@ -40,16 +40,25 @@ export function Fault({ error, retry }) {
     return () => clearTimeout(timer);
   }, [error]);
   const [title, more] = wordsOf(error);
-  return html`<${Notice} tone="bad" title=${title}>${error.message === `${title}.` ? '' : error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
+  return html`<${Notice} tone="bad" title=${title}>
+    ${error.message === `${title}.` ? '' : error.message}${more === '' ? '' : ` ${more}`} ${
+      retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`
+    }
+  <//>`;
 }
 
 /** The notice for a module that the gateway no longer has. @param {{ what: string }} props */
 export const NotLoaded = ({ what }) =>
-  html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
+  html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>
+    The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a>
+  <//>`;
 
 /** The notice for a page that could not be loaded because the gateway does not answer. */
 export const Unreachable = () => html`<${Notice} tone="bad" title=${words.unreachable[0]}>${words.unreachable[1]}<//>`;
 
 /** Grey rows in place of data that is loading. */
 export const Skeleton = ({ rows = 6 }) =>
-  html`<div class="skeleton" role="progressbar" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;
+  html`<div class="skeleton" role="progressbar" aria-label="Loading">${Array.from(
+    { length: rows },
+    (_, at) => html`<div class="skeleton-row" key=${at} />`,
+  )}</div>`;

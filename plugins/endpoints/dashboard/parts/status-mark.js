@@ -14,5 +14,9 @@ const outcomes = {
 /** @param {{ record: { status: number, outcome: string, error: { code: string, message: string } | null }, isLong?: boolean }} props */
 export function StatusMark({ record: { status, outcome, error }, isLong = false }) {
   const [icon, tone, word] = outcomes[/** @type {keyof typeof outcomes} */ (outcome)] ?? ['alert', 'warn', outcome];
-  return html`<span class="mark mark-${tone}" title=${error === null ? word : `${word}: ${error.code}: ${error.message}`}><${Icon} name=${icon} /><span>${status === 0 ? '—' : status}</span><span class=${isLong ? '' : 'hidden'}>${word}</span></span>`;
+  return html`<span class="mark mark-${tone}" title=${error === null ? word : `${word}: ${error.code}: ${error.message}`}>
+    <${Icon} name=${icon} />
+    <span>${status === 0 ? '—' : status}</span>
+    <span class=${isLong ? '' : 'hidden'}>${word}</span>
+  </span>`;
 }

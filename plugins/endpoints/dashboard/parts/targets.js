@@ -15,9 +15,17 @@ export function RestingTargets() {
     last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last'),
   ];
   return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
-    <p class="soft">A target is a provider with one of its keys, and a model. While one rests, its requests go to the others. One that was outrun again and again (hedge_ms) is asked after the others.</p>
-    <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th><th scope="col" class="num">Calls 30 s</th><th scope="col" class="num">Failed</th><th scope="col"><span class="hidden">Wake</span></th></tr></thead>
-      <tbody>${[...resting, ...last].map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody></table></div>`;
+    <p class="soft">
+      A target is a provider with one of its keys, and a model. While one rests, its requests go to the others. One that was outrun again and again (hedge_ms) is asked after the others.
+    </p>
+    <div class="table-scroll"><table class="table">
+      <thead><tr>
+        <th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th>
+        <th scope="col" class="num">Calls 30 s</th><th scope="col" class="num">Failed</th>
+        <th scope="col"><span class="hidden">Wake</span></th>
+      </tr></thead>
+      <tbody>${[...resting, ...last].map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody>
+    </table></div>`;
 }
 
 function Row({ target: { target, models, state, why, restsUntil, askedLastUntil, calls, failures }, changed }) {
@@ -26,8 +34,14 @@ function Row({ target: { target, models, state, why, restsUntil, askedLastUntil,
     ask(`/api/targets/wake?name=${encodeURIComponent(target)}`, { method: 'POST' }).then(changed, (error) => setFault(error.message));
   return html`<tr>
     <td title=${models.join(', ')}><span class="cell-name">${target}</span></td>
-    <td><span class="mark mark-warn"><${Icon} name="alert" />${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'its rest is over; one request at a time tries it' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}</span></td>
+    <td><span class="mark mark-warn">
+      <${Icon} name="alert" />
+      ${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'its rest is over; one request at a time tries it' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}
+    </span></td>
     <td>${why ?? 'outrun'}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
-    <td class="cell-tool"><button type="button" class="button" onClick=${wake} title="The next request may ask it">Wake</button>${fault !== null && html`<span class="soft" role="alert">${fault}</span>`}</td>
+    <td class="cell-tool">
+      <button type="button" class="button" onClick=${wake} title="The next request may ask it">Wake</button>
+      ${fault !== null && html`<span class="soft" role="alert">${fault}</span>`}
+    </td>
   </tr>`;
 }

@@ -31,7 +31,27 @@ export function TextSearch({ text, what, params }) {
     // scrollIntoView is not used, because it also scrolls the page
     if (line && pre) pre.scrollTop = /** @type {HTMLElement} */ (line).offsetTop - pre.clientHeight / 3;
   }, [marked, lines]);
-  return html`<div class="pickers search-line"><label class="search"><${Icon} name="search" /><span class="hidden">Find in ${what}</span><input type="search" placeholder="Find in it" value=${params.get('find') ?? ''} onInput=${(event) => go(withParams({ find: event.target.value || null, line: null }), { replace: true })} /></label>
-      <span class="soft" role="status">${words === '' ? '' : found === 0 ? 'Nothing found' : plural(found, 'line')}</span></div>
-    <div class="code lined" ref=${box}><pre tabindex="0" aria-label=${what}><code>${shown.map((at, place) => html`${place > 0 && shown[place - 1] !== at - 1 && html`<span class="line-gap" aria-hidden="true">⋯${'\n'}</span>`}<span key=${at} class="line ${marked === at + 1 ? 'is-marked' : ''}" data-line=${at + 1}><${Marked} line=${lines[at]} words=${words} />${'\n'}</span>`)}</code></pre><${Copy} text=${text} what=${what} /></div>`;
+  return html`<div class="pickers search-line">
+      <label class="search">
+        <${Icon} name="search" />
+        <span class="hidden">Find in ${what}</span>
+        <input
+          type="search"
+          placeholder="Find in it"
+          value=${params.get('find') ?? ''}
+          onInput=${(event) => go(withParams({ find: event.target.value || null, line: null }), { replace: true })}
+        />
+      </label>
+      <span class="soft" role="status">${words === '' ? '' : found === 0 ? 'Nothing found' : plural(found, 'line')}</span>
+    </div>
+    <div class="code lined" ref=${box}>
+      <pre tabindex="0" aria-label=${what}><code>${shown.map(
+        (at, place) => html`${place > 0 && shown[place - 1] !== at - 1 && html`<span class="line-gap" aria-hidden="true">⋯${'\n'}</span>`}
+          <span key=${at} class="line ${marked === at + 1 ? 'is-marked' : ''}" data-line=${at + 1}>
+            <${Marked} line=${lines[at]} words=${words} />
+            ${'\n'}
+          </span>`,
+      )}</code></pre>
+      <${Copy} text=${text} what=${what} />
+    </div>`;
 }

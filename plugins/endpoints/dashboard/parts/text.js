@@ -8,13 +8,13 @@ import { read, write } from './storage.js';
  * safety: characters that change the direction of text are shown as codes, because otherwise `exe.txt` may look like `txt.exe`.
  */
 export const Text = ({ text }) =>
-  text
-    .split(/(\p{Bidi_Control})/u)
-    .map((part, at) =>
-      at % 2 === 0
-        ? part
-        : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`,
-    );
+  text.split(/(\p{Bidi_Control})/u).map((part, at) =>
+    at % 2 === 0
+      ? part
+      : html`<span class="pill" title="Turns the direction of the text">
+        U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}
+      </span>`,
+  );
 
 const changed = 'gateway:markdown';
 const isChosen = () => read('markdown') === 'on';
@@ -39,7 +39,10 @@ function choose(isWanted) {
 /** The choice between the text as it came, and Markdown. */
 export function MarkdownSwitch() {
   const isOn = useMarkdown();
-  return html`<div class="segments markdown-switch" role="group" aria-label="Show texts"><button type="button" aria-pressed=${!isOn} onClick=${() => choose(false)}>As text</button><button type="button" aria-pressed=${isOn} onClick=${() => choose(true)}>Markdown</button></div>`;
+  return html`<div class="segments markdown-switch" role="group" aria-label="Show texts">
+    <button type="button" aria-pressed=${!isOn} onClick=${() => choose(false)}>As text</button>
+    <button type="button" aria-pressed=${isOn} onClick=${() => choose(true)}>Markdown</button>
+  </div>`;
 }
 
 const markdown = () => import('./markdown.js').then((part) => part.Markdown);

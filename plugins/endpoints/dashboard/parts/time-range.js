@@ -42,8 +42,23 @@ const exactTime = () => import('./exact-time.js').then((part) => part.ExactTime)
 /** @param {{ params: URLSearchParams }} props */
 export function TimeRange({ params }) {
   const { from, to, since } = rangeOf(params);
-  return html`<${Menu} name="time" icon="clock" label=${rangeLabel(params)} title=${`${exact(from)} to ${exact(to)} (t)`}>${(close) => html`
-    <div class="menu-list">${Object.entries(presets).map(([name, label]) => html`<a key=${name} href=${hrefOfRange(params, { since: name })} aria-current=${since === name ? 'true' : undefined} onClick=${close}>${label}</a>`)}</div>
-    <div class="menu-list menu-calendar">${calendarRanges(Date.now()).map(({ label, ...range }) => html`<a key=${label} href=${hrefOfRange(params, range)} aria-current=${params.get('from') === range.from && params.get('to') === (range.to ?? null) ? 'true' : undefined} onClick=${close}>${label}</a>`)}</div>
+  return html`<${Menu} name="time" icon="clock" label=${rangeLabel(params)} title=${`${exact(from)} to ${exact(to)} (t)`}>${(
+    close,
+  ) => html`<div class="menu-list">${Object.entries(presets).map(
+    ([name, label]) => html`<a
+      key=${name}
+      href=${hrefOfRange(params, { since: name })}
+      aria-current=${since === name ? 'true' : undefined}
+      onClick=${close}
+    >${label}</a>`,
+  )}</div>
+    <div class="menu-list menu-calendar">${calendarRanges(Date.now()).map(
+      ({ label, ...range }) => html`<a
+        key=${label}
+        href=${hrefOfRange(params, range)}
+        aria-current=${params.get('from') === range.from && params.get('to') === (range.to ?? null) ? 'true' : undefined}
+        onClick=${close}
+      >${label}</a>`,
+    )}</div>
     <${Later} load=${exactTime} from=${from} to=${to} params=${params} close=${close} />`}<//>`;
 }

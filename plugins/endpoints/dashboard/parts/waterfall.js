@@ -122,17 +122,26 @@ export function Waterfall({ record }) {
   const whole = Math.max(end, ...bands.map(([, , p95]) => Math.min(begin + p95, mostStretched * end)));
   const share = (ms) => `${(100 * Math.min(ms, whole)) / whole}%`;
   const bar = (kind, from, to) =>
-    html`<i key=${kind} class="bar-${kind}" style=${`left:${share(from)};width:max(2px,${share(Math.min(to, whole) - Math.min(from, whole))})`} />`;
+    html`<i
+      key=${kind}
+      class="bar-${kind}"
+      style=${`left:${share(from)};width:max(2px,${share(Math.min(to, whole) - Math.min(from, whole))})`}
+    />`;
   return html`<section class="waterfall" aria-label="Timing">
     <ol>${rows.map(
       ({ name, note, parts, tone, text }) => html`<li key=${name + note} class=${tone && `is-${tone}`}>
-      <span class="waterfall-name" title=${name}>${name}</span>
-      <span class="waterfall-track" aria-hidden="true">${bands.map(([kind, p50, p95]) => bar(`usual-${kind}`, begin + p50, begin + p95))}${parts.map(({ kind, from, to }) => bar(kind, from, to))}</span>
-      <span class="waterfall-time">${text}</span>
-      <span class="waterfall-note" title=${note}>${note}</span>
-    </li>`,
+        <span class="waterfall-name" title=${name}>${name}</span>
+        <span class="waterfall-track" aria-hidden="true">
+          ${bands.map(([kind, p50, p95]) => bar(`usual-${kind}`, begin + p50, begin + p95))}${parts.map(({ kind, from, to }) => bar(kind, from, to))}
+        </span>
+        <span class="waterfall-time">${text}</span>
+        <span class="waterfall-note" title=${note}>${note}</span>
+      </li>`,
     )}</ol>
-    ${isCompared && html`<p class="waterfall-usual soft">${data === null ? ' ' : html`<${Usual} record=${record} data=${data} bands=${bands} />`}</p>`}
+    ${
+      isCompared &&
+      html`<p class="waterfall-usual soft">${data === null ? ' ' : html`<${Usual} record=${record} data=${data} bands=${bands} />`}</p>`
+    }
   </section>`;
 }
 
@@ -153,5 +162,8 @@ function Usual({ record, data: { typical, hours }, bands }) {
         ? 'slower than half of them'
         : 'faster than half of them';
   const times = took > 2 * p50 ? html`: ${(took / p50).toFixed(1)} × the p50` : '';
-  return html`Typical for ${of}: ${bands.map(([kind, low, high], at) => html`${at > 0 && '; '}<span key=${kind} class="usual-mark bar-usual-${kind}" aria-hidden="true" /> ${names[kind]} ${duration(low)} to ${duration(high)}`)} (p50 to p95 of ${count(requests)} in the ${before} before). ${attempts.length > 1 ? 'Its last attempt' : 'This one'} is ${place}${times}.`;
+  return html`Typical for ${of}: ${bands.map(
+    ([kind, low, high], at) => html`${at > 0 && '; '}
+      <span key=${kind} class="usual-mark bar-usual-${kind}" aria-hidden="true" /> ${names[kind]} ${duration(low)} to ${duration(high)}`,
+  )} (p50 to p95 of ${count(requests)} in the ${before} before). ${attempts.length > 1 ? 'Its last attempt' : 'This one'} is ${place}${times}.`;
 }
