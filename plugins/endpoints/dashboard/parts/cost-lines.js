@@ -45,16 +45,60 @@ export function CostLines({ data }) {
   const prices = record.prices ?? data.prices;
   const lines = linesOf(record, prices);
   const most = Math.max(1, ...lines.map(([, tokens]) => tokens ?? 0));
+  const whole = record.cost === null ? undefined : `$${record.cost}`;
   const figure = (text) => about(text, usageEstimated);
-  return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col" class="cell-bar"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>
-    <tbody>${lines.map(([name, tokens, price]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${figure(count(tokens))}</td><td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td><td class="num">${perMillion(price)}</td><td class="num">${tokens === null || price === undefined ? unknown : figure(money(tokens * Number(price)))}</td></tr>`)}
-      ${record.usageDetails?.webSearches > 0 && html`<tr><th scope="row">Searches of the web</th><td class="num">${count(record.usageDetails.webSearches)}</td><td class="cell-bar" /><td /><td class="num">${prices?.web_search === undefined ? unknown : money(record.usageDetails.webSearches * Number(prices.web_search))}</td></tr>`}
-      ${Number(prices?.request) > 0 && html`<tr><th scope="row">The request itself</th><td /><td class="cell-bar" /><td /><td class="num">${money(prices.request)}</td></tr>`}
-      ${lostOf(record).map(({ provider, outcome, used }) => html`<tr><th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th><td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td /><td class="num">${used.cost === null ? unknown : costMark(money(used.cost), used)}</td></tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${costMark(money(record.cost), record)}</b></td></tr>
-      ${record.providerCost !== null && record.providerCost !== undefined && html`<tr><th scope="row">The provider's own figure</th><td /><td class="cell-bar" /><td /><td class="num" title=${`$${record.providerCost}`}>${money(record.providerCost)}</td></tr>`}</tfoot></table>
-  <p class="soft">${noteOf(data, prices)}</p>`;
+  return html`<table class="table cost-table">
+      <thead><tr>
+        <th scope="col">Tokens</th><th scope="col" class="num">Count</th>
+        <th scope="col" class="cell-bar"><span class="hidden">Share</span></th>
+        <th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th>
+      </tr></thead>
+      <tbody>
+        ${lines.map(
+          ([name, tokens, price]) => html`<tr key=${name}>
+            <th scope="row">${name}</th><td class="num">${figure(count(tokens))}</td>
+            <td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td>
+            <td class="num">${perMillion(price)}</td>
+            <td class="num">${tokens === null || price === undefined ? unknown : figure(money(tokens * Number(price)))}</td>
+          </tr>`,
+        )}
+        <${Searches} many=${record.usageDetails?.webSearches} price=${prices?.web_search} />
+        ${Number(prices?.request) > 0 && html`<${Extra} name="The request itself" cost=${money(prices.request)} />`}
+        ${lostOf(record).map((attempt) => html`<${Lost} attempt=${attempt} />`)}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" />
+          <td /><td class="num" title=${whole}><b>${costMark(money(record.cost), record)}</b></td>
+        </tr>
+        <${OwnFigure} cost=${record.providerCost} />
+      </tfoot>
+    </table>
+    <p class="soft">${noteOf(data, prices)}</p>`;
 }
+
+/** A row for what is not counted in tokens. */
+const Extra = ({ name, many, cost, title }) =>
+  html`<tr>
+    <th scope="row">${name}</th><td class="num">${many}</td><td class="cell-bar" /><td />
+    <td class="num" title=${title}>${cost}</td>
+  </tr>`;
+
+function Searches({ many, price }) {
+  if (!(many > 0)) return null;
+  const cost = price === undefined ? unknown : money(many * Number(price));
+  return html`<${Extra} name="Searches of the web" many=${count(many)} cost=${cost} />`;
+}
+
+const OwnFigure = ({ cost }) =>
+  cost === null || cost === undefined ? null : html`<${Extra} name="The provider's own figure" cost=${money(cost)} title=${`$${cost}`} />`;
+
+const Lost = ({ attempt: { provider, outcome, used } }) =>
+  html`<tr>
+    <th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th>
+    <td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td />
+    <td class="num">${used.cost === null ? unknown : costMark(money(used.cost), used)}</td>
+  </tr>`;
 
 function noteOf({ record, isSameConfig }, prices) {
   if (record.model === null) return 'Nothing was served, so nothing was priced.';

@@ -86,8 +86,15 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
   const draw = kind === 'bars' ? columnsOf : lineOf;
   const places = { times, bucketMs, x, y, width };
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
-    ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
-    ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
+    ${ticks.map(
+      ({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} />
+        <text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`,
+    )}
+    ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) =>
+      x(at) < left + 14 || x(at) > width - 16
+        ? null
+        : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`,
+    )}
     ${
       band !== undefined &&
       html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(
@@ -95,7 +102,14 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
         places,
       )} />`
     }
-    ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], places)} />`)}
+    ${lines.map(
+      ({ label, colour }, at) => html`<path
+        key=${label}
+        class="chart-${kind}"
+        style=${`--colour:var(${colour})`}
+        d=${draw(spans[at], places)}
+      />`,
+    )}
   </svg>`;
 }
 
@@ -111,29 +125,47 @@ function useWidth(box) {
 }
 
 /**
- * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
- *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string, isByDay?: boolean }} props
- *   `onZoom`: absent where the page has no range of time; `isLog`: a logarithmic axis, for lines that are powers of ten apart; `band`: two lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
+ * Where the pointer is on the chart, and from where it drags. What it dragged over is zoomed into.
+ * @param {{ scales: any, width: number, bucketMs: number, onZoom?: (from: number, to: number) => void }} chart
  */
-export function TimeChart({
-  title,
-  kind = 'bars',
-  times,
-  lines,
-  range,
-  bucketMs,
-  format,
-  height = 150,
-  onZoom,
-  isBare = false,
-  isLog = false,
-  band,
-  summary,
-  isByDay = false,
-}) {
+function usePointer({ scales, width, bucketMs, onZoom }) {
+  const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
+  const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));
+  const onPointerDown = (event) => {
+    if (event.button !== 0 || onZoom === undefined) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setPointer({ x: placeOf(event), from: placeOf(event) });
+  };
+  const onPointerUp = () => {
+    setPointer(null);
+    if (pointer === null || pointer.from === null || Math.abs(pointer.x - pointer.from) < 4) return;
+    const bucketAt = (x) => Math.floor(scales.timeAt(x) / bucketMs) * bucketMs;
+    onZoom(bucketAt(Math.min(pointer.x, pointer.from)), bucketAt(Math.max(pointer.x, pointer.from)) + bucketMs);
+  };
+  const handlers = {
+    onPointerMove: (event) => setPointer({ x: placeOf(event), from: pointer?.from ?? null }),
+    onPointerDown,
+    onPointerUp,
+    onPointerCancel: () => setPointer(null),
+    onPointerLeave: () => pointer?.from === null && setPointer(null),
+  };
+  return { pointer, handlers };
+}
+
+/** A part of the chart that is marked over its whole height. */
+const Marked = ({ name, from, to }) => html`<i class=${name} style=${`left:${Math.min(from, to)}px;width:${Math.abs(to - from)}px`} />`;
+
+/**
+ * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
+ *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean,
+ *   band?: [low: number, high: number], summary?: string, isByDay?: boolean }} props
+ *   `onZoom`: absent where the page has no range of time; `isLog`: a logarithmic axis, for lines that are powers of ten apart; `band`: two
+ *   lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
+ */
+export function TimeChart({ title, times, lines, range, bucketMs, format, onZoom, band, summary, ...look }) {
+  const { kind = 'bars', height = 150, isBare = false, isLog = false, isByDay = false } = look;
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(box);
-  const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
   const { scales, drawing } = useMemo(() => {
     const spans = kind === 'bars' ? stacked(lines) : lines.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
     const made = scalesOf({ spans, width, height, range, isBare, isLog, format });
@@ -142,29 +174,18 @@ export function TimeChart({
       drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs, isByDay }),
     };
   }, [times, lines, width, height, kind]);
-
-  const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));
-  const down = (event) => {
-    if (event.button !== 0 || onZoom === undefined) return;
-    event.currentTarget.setPointerCapture(event.pointerId);
-    setPointer({ x: placeOf(event), from: placeOf(event) });
-  };
-  const up = () => {
-    setPointer(null);
-    if (pointer === null || pointer.from === null || Math.abs(pointer.x - pointer.from) < 4) return;
-    const bucketAt = (x) => Math.floor(scales.timeAt(x) / bucketMs) * bucketMs;
-    onZoom(bucketAt(Math.min(pointer.x, pointer.from)), bucketAt(Math.max(pointer.x, pointer.from)) + bucketMs);
-  };
+  const { pointer, handlers } = usePointer({ scales, width, bucketMs, onZoom });
   const index = pointer === null ? -1 : Math.floor((scales.timeAt(pointer.x) - times[0]) / bucketMs);
   const at = times[index];
+  const tooltip = { at, index, left: pointer?.x ?? 0, width, kind, lines, format, isByDay };
+  const isDragged = pointer !== null && pointer.from !== null;
   return html`<figure class="chart">
-    <div class="chart-box" style=${`height:${height}px`} ref=${box} role="img" aria-label=${`${title}. ${summary ?? ''}`}
-      onPointerMove=${(event) => setPointer({ x: placeOf(event), from: pointer?.from ?? null })} onPointerDown=${down} onPointerUp=${up} onPointerCancel=${() => setPointer(null)} onPointerLeave=${() => pointer?.from === null && setPointer(null)}>
-      ${at !== undefined && html`<i class="chart-cursor" style=${`left:${scales.x(at)}px;width:${scales.x(at + bucketMs) - scales.x(at)}px`} />`}
-      ${pointer !== null && pointer.from !== null && html`<i class="chart-selection" style=${`left:${Math.min(pointer.x, pointer.from)}px;width:${Math.abs(pointer.x - pointer.from)}px`} />`}
+    <div class="chart-box" style=${`height:${height}px`} ref=${box} role="img" aria-label=${`${title}. ${summary ?? ''}`} ...${handlers}>
+      ${at !== undefined && html`<${Marked} name="chart-cursor" from=${scales.x(at)} to=${scales.x(at + bucketMs)} />`}
+      ${isDragged && html`<${Marked} name="chart-selection" from=${pointer.from} to=${pointer.x} />`}
       ${drawing}
     </div>
-    ${at !== undefined && html`<${Tooltip} at=${at} index=${index} left=${pointer?.x ?? 0} width=${width} kind=${kind} lines=${lines} format=${format} isByDay=${isByDay} />`}
+    ${at !== undefined && html`<${Tooltip} ...${tooltip} />`}
     <${ChartTable} title=${title} times=${times} lines=${lines} format=${format} isByDay=${isByDay} />
   </figure>`;
 }
