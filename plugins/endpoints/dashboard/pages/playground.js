@@ -24,52 +24,79 @@ keepFrom(draftNow);
 export function PlaygroundPage({ params }) {
   const asked = useData('/api/models');
   const { data: models } = asked;
-  const {
-    form,
-    key,
-    results,
-    note,
-    metadata,
-    problem,
-    isRunning,
-    hasTurns,
-    isKnown,
-    maySend,
-    body,
-    turnsOf,
-    change,
-    set,
-    leaveOut,
-    send,
-    again,
-    startOver,
-    sendResults,
-    stop,
-  } = usePlayground(params, asked);
-  const isAlone = form.models.length === 1;
+  const state = usePlayground(params, asked);
+  const { form, key, note, problem, isRunning, hasTurns, body, change, set, leaveOut, send } = state;
   const onSubmit = (event) => {
     event.preventDefault();
     send();
   };
-  return html`<${Head} title="Playground">
-      ${isRunning && html`<button key="stop" type="button" class="button button-main" onClick=${stop}><${Icon} name="close" />Stop ${isAlone ? 'it' : 'all'}</button>`}<${Share} form=${form} isKnown=${isKnown} /><${Copy} text=${() => curlOf(body, metadata)} what="curl" label="curl" /><${Copy} text=${() => pythonOf(body, metadata)} what="Python" label="Python" /><${Copy} text=${() => typescriptOf(body, metadata)} what="TypeScript" label="TypeScript" />
-    <//>
+  return html`<${PlaygroundHead} state=${state} />
     ${asked.error !== null && html`<${Fault} error=${asked.error} retry=${asked.reload} />`}
     ${note !== null && html`<${Notice} tone="warn" title=${note} />`}
     <div class="playground playground-${form.models.length}">
       <form onSubmit=${onSubmit} onKeyDown=${(event) => event.key === 'Enter' && (event.metaKey || event.ctrlKey) && send()}>
-        <${PlaygroundForm} form=${form} set=${set} leaveOut=${isRunning ? null : leaveOut} models=${models} isLoading=${asked.loading} gatewayKey=${key} setKey=${(given) => change(() => ({ key: given }))} hasTurns=${hasTurns} />
+        <${PlaygroundForm}
+          form=${form}
+          set=${set}
+          leaveOut=${isRunning ? null : leaveOut}
+          models=${models}
+          isLoading=${asked.loading}
+          gatewayKey=${key}
+          setKey=${(given) => change(() => ({ key: given }))}
+          hasTurns=${hasTurns}
+        />
         <${Sent} body=${body} />
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
-        <div class="playground-run">${
-          isRunning
-            ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
-            : html`<button key="send" class="button button-main" disabled=${!maySend}><${Icon} name="playground" />Send</button>`
-        }
-          ${hasTurns && html`<${MarkdownSwitch} key="markdown" />`}${hasTurns && !isRunning && html`<button key="again" type="button" class="button" disabled=${problem !== null || !isKnown} onClick=${again}><${Icon} name="replay" />Again</button><button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
+        <${RunButtons} state=${state} />
       </form>
-      <div class="lanes">${form.models.map((model, at) => html`<${Lane} key=${at} model=${model} turns=${turnsOf(at)} isAlone=${isAlone} results=${results} setResult=${(id, text) => change((before) => ({ results: { ...before.results, [id]: text } }))} sendResults=${isKnown ? () => sendResults(at) : null} />`)}</div>
+      <${Lanes} state=${state} />
     </div>`;
+}
+
+function PlaygroundHead({ state: { form, metadata, isRunning, isKnown, body, stop } }) {
+  const stopAll = html`<button key="stop" type="button" class="button button-main" onClick=${stop}>
+    <${Icon} name="close" />Stop ${form.models.length === 1 ? 'it' : 'all'}
+  </button>`;
+  return html`<${Head} title="Playground">
+    ${isRunning && stopAll}
+    <${Share} form=${form} isKnown=${isKnown} />
+    <${Copy} text=${() => curlOf(body, metadata)} what="curl" label="curl" />
+    <${Copy} text=${() => pythonOf(body, metadata)} what="Python" label="Python" />
+    <${Copy} text=${() => typescriptOf(body, metadata)} what="TypeScript" label="TypeScript" />
+  <//>`;
+}
+
+function RunButtons({ state: { problem, isRunning, hasTurns, isKnown, maySend, again, startOver, stop } }) {
+  const anew = html`<button key="again" type="button" class="button" disabled=${problem !== null || !isKnown} onClick=${again}>
+      <${Icon} name="replay" />Again
+    </button>
+    <button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`;
+  return html`<div class="playground-run">
+    ${
+      isRunning
+        ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
+        : html`<button key="send" class="button button-main" disabled=${!maySend}><${Icon} name="playground" />Send</button>`
+    }
+    ${hasTurns && html`<${MarkdownSwitch} key="markdown" />`}
+    ${hasTurns && !isRunning && anew}
+    <span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span>
+  </div>`;
+}
+
+/** The answers of the models, side by side. */
+function Lanes({ state: { form, results, isKnown, turnsOf, change, sendResults } }) {
+  const setResult = (id, text) => change((before) => ({ results: { ...before.results, [id]: text } }));
+  const laneOf = (model, at) =>
+    html`<${Lane}
+      key=${at}
+      model=${model}
+      turns=${turnsOf(at)}
+      isAlone=${form.models.length === 1}
+      results=${results}
+      setResult=${setResult}
+      sendResults=${isKnown ? () => sendResults(at) : null}
+    />`;
+  return html`<div class="lanes">${form.models.map(laneOf)}</div>`;
 }
 
 function Share({ form, isKnown }) {
@@ -81,11 +108,17 @@ function Share({ form, isKnown }) {
       say(/** @type {Error} */ (error).message);
     }
   };
-  return html`<button type="button" class="button" title="Copy a link that holds this form" disabled=${!isKnown} onClick=${share}><${Icon} name="link" /><span class="button-text">Share</span></button>`;
+  return html`<button type="button" class="button" title="Copy a link that holds this form" disabled=${!isKnown} onClick=${share}>
+    <${Icon} name="link" />
+    <span class="button-text">Share</span>
+  </button>`;
 }
 
 /** The body as the first model will get it. */
 function Sent({ body }) {
   const [isOpen, setOpen] = useState(false);
-  return html`<details class="fold-more" onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>What is sent</summary>${isOpen && html`<${Json} value=${body} what="request" />`}</details>`;
+  return html`<details class="fold-more" onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>What is sent</summary>
+    ${isOpen && html`<${Json} value=${body} what="request" />`}
+  </details>`;
 }
