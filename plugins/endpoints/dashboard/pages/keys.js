@@ -30,51 +30,116 @@ export function KeysPage() {
   };
   const close = () => setOpen(null);
   const found = data?.data.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())) ?? [];
-  return html`<${Head} title="Keys">${data !== null && data.store !== 'none' && html`<button type="button" class="button button-main" disabled=${data.store !== 'good'} onClick=${() => setOpen('new')}>New key</button>`}<//>
+  const hasStore = data !== null && data.store !== 'none';
+  const newKey = html`<button type="button" class="button button-main" disabled=${data?.store !== 'good'} onClick=${() => setOpen('new')}>
+    New key
+  </button>`;
+  return html`<${Head} title="Keys">${hasStore && newKey}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
-    ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good; keys of the store may be missing, and when a key was last used is not known. None can be made or changed until it is back.<//>`}
+    ${data?.store === 'away' && html`<${StoreAway} />`}
+    ${data?.isOpen && html`<${OpenGateway} data=${data} />`}
     ${
-      data?.isOpen &&
-      html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${plural(data.open.requests, 'request')} in the last 30 days${data.open.cost === null ? '' : html`, ${aboutSum(money(data.open.cost), data.open)}`}.`}<//>
-      <div class="columns"><${FirstKey} canMake=${data.store === 'good'} /><${Callers} since="30d" during="in the last 30 days" /></div>`
+      data?.data.length > 20 &&
+      html`<label class="search-line">
+        <span class="hidden">Search keys</span>
+        <input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} />
+      </label>`
     }
-    ${data?.data.length > 20 && html`<label class="search-line"><span class="hidden">Search keys</span><input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} /></label>`}
-    ${
-      data?.data.length > 0 &&
-      html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
-      <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} unused=${data.store === 'away' ? 'not known' : 'never'} change=${() => setOpen(key)} />`)}</tbody></table></div>
-      ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`
-    }
+    ${data?.data.length > 0 && html`<${Table} found=${found} store=${data.store} change=${setOpen} />`}
     ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} show=${setMade} />`}
     ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} show=${setMade} />`}
     ${made !== null && html`<${Shown} made=${made} close=${() => setMade(null)} />`}
     <${Limits} />
-    ${data !== null && data.store !== 'none' && html`<${KeyAudit} key=${times} />`}`;
+    ${hasStore && html`<${KeyAudit} key=${times} />`}`;
 }
 
-const written =
-  'keys:\n  - name: search-team\n    key: "${SEARCH_KEY}"\n    metadata: { team: search }\n    limits: { budget: { dollars: "50", per: month } }';
+function StoreAway() {
+  const known = 'The keys below are good; keys of the store may be missing, and when a key was last used is not known.';
+  return html`<${Notice} tone="warn" title="The store of the keys is away">${known} None can be made or changed until it is back.<//>`;
+}
+
+function OpenGateway({ data: { store, open } }) {
+  const cost = open !== null && open.cost !== null && html`, ${aboutSum(money(open.cost), open)}`;
+  const asked = open !== null && html` ${plural(open.requests, 'request')} in the last 30 days${cost}.`;
+  return html`<${Notice} icon="keys" title="The gateway is open">
+      The config lists no keys, so everybody who reaches this machine may ask.${asked}
+    <//>
+    <div class="columns">
+      <${FirstKey} canMake=${store === 'good'} />
+      <${Callers} since="30d" during="in the last 30 days" />
+    </div>`;
+}
+
+function Table({ found, store, change }) {
+  const rowOf = (key) =>
+    html`<${Row}
+      key=${`${key.source} ${key.name}`}
+      of=${key}
+      isAway=${store !== 'good'}
+      unused=${store === 'away' ? 'not known' : 'never'}
+      change=${() => change(key)}
+    />`;
+  const more = html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`;
+  return html`<div class="table-scroll"><table class="table keys">
+      <thead><tr>
+        <th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th>
+        <th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th>
+        <th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th>
+        <th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th>
+        <th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th>
+      </tr></thead>
+      <tbody>${found.slice(0, mostShown).map(rowOf)}</tbody>
+    </table></div>
+    ${found.length > mostShown && more}`;
+}
+
+const written = [
+  'keys:',
+  '  - name: search-team',
+  '    key: "${SEARCH_KEY}"',
+  '    metadata: { team: search }',
+  '    limits: { budget: { dollars: "50", per: month } }',
+].join('\n');
+
+const requireKeys = html`<code>require_keys: true</code> under <code>server:</code>`;
 
 /** The next steps where there is no key yet. @param {{ canMake: boolean }} props */
-const FirstKey = ({ canMake }) => html`<section class="card steps"><header><h2>A key for each caller</h2></header>
+const FirstKey = ({ canMake }) => html`<section class="card steps">
+  <header><h2>A key for each caller</h2></header>
   <ol>
-    <li><b>Make one.</b> ${canMake ? 'New key shows it once. Or write it into the config:' : 'Write it into the config:'}
-      <div class="code"><pre tabindex="0" aria-label="A key in the config"><code>${written}</code></pre><${Copy} text=${written} what="YAML" /></div></li>
-    <li><b>Give it to its caller.</b> It is sent as a bearer token; <a href="/dashboard/connect">Connect</a> has the lines for each client.</li>
-    <li><b>Close the door.</b> A key in the config does so by itself; for keys that are made here, <code>require_keys: true</code> under <code>server:</code> does.</li>
+    <li>
+      <b>Make one.</b> ${canMake ? 'New key shows it once. Or write it into the config:' : 'Write it into the config:'}
+      <div class="code">
+        <pre tabindex="0" aria-label="A key in the config"><code>${written}</code></pre>
+        <${Copy} text=${written} what="YAML" />
+      </div>
+    </li>
+    <li>
+      <b>Give it to its caller.</b> It is sent as a bearer token; <a href="/dashboard/connect">Connect</a> has the lines for each client.
+    </li>
+    <li><b>Close the door.</b> A key in the config does so by itself; for keys that are made here, ${requireKeys} does.</li>
   </ol>
-  <p class="soft">From then on the log, budgets and limits know each caller by name.</p></section>`;
+  <p class="soft">From then on the log, budgets and limits know each caller by name.</p>
+</section>`;
 
 function Row({ of, isAway, unused, change }) {
   const { name, source, writtenAt, prefix, models, metadata, limits, lastUsedAt, use } = of;
   return html`<tr>
-    <td title=${name}><a class="cell-name" href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>${name}</a><div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div></td>
-    <td class="cell-tool">${source === 'store' && html`<button type="button" class="button" disabled=${isAway} onClick=${change} aria-label=${`Change ${name}`}>Change</button>`}</td>
+    <td title=${name}>
+      <a class="cell-name" href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>${name}</a>
+      <div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div>
+    </td>
+    <td class="cell-tool">${
+      source === 'store' &&
+      html`<button type="button" class="button" disabled=${isAway} onClick=${change} aria-label=${`Change ${name}`}>Change</button>`
+    }</td>
     <td><${State} of=${of} /></td><td class="wrap">${limitsText(limits)}</td>
-    <td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
+    <td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td>
+    <td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
     <td>${lastUsedAt === null ? html`<span class="soft">${unused}</span>` : ago(Date.parse(lastUsedAt))}</td>
-    <${Use} use=${use} /></tr>`;
+    <${Use} use=${use} />
+  </tr>`;
 }
 
 const soonMs = 7 * 86_400_000;
@@ -82,7 +147,10 @@ const soonMs = 7 * 86_400_000;
 function State({ of }) {
   const refused = whyRefused(of);
   if (refused === 'not taken') {
-    return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />${refused}</span>`;
+    return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts">
+      <${Icon} name="cross" />
+      ${refused}
+    </span>`;
   }
   if (refused !== null) {
     return html`<span class="mark ${refused === 'disabled' ? 'mark-off' : 'mark-bad'}"><${Icon} name="cross" />${refused}</span>`;
@@ -109,4 +177,11 @@ function limitsText(limits) {
 const Use = ({ use }) =>
   use === null
     ? html`<td class="num" colspan="5"><span class="soft">not used</span></td>`
-    : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}<span class="soft">, </span>${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;
+    : html`<td class="num">${count(use.requests)}</td>
+      <td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td>
+      <td class="num">
+        ${aboutSum(compact(use.promptTokens), use)}
+        <span class="soft">, </span>
+        ${aboutSum(compact(use.completionTokens), use)}
+      </td>
+      <td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

@@ -61,37 +61,119 @@ function List({ data, params, chosen, offReason }) {
       ),
     [fits, params.get('sort')],
   );
-  return html`<div class="pickers search-line"><label class="search"><${Icon} name="search" /><span class="hidden">Find a model</span><input type="search" placeholder="A name, family or provider; vision; price<2" value=${text} onInput=${(event) => go(find(event.target.value), { replace: true })} /></label>
-      <span class="segments" role="group" aria-label="Which models"><a aria-current=${!isAll ? 'true' : undefined} href=${withParams({ show: null })}>Ready ${count(data.data.filter(({ isOn }) => isOn).length)}</a><a aria-current=${isAll ? 'true' : undefined} href=${withParams({ show: 'all' })}>All ${count(data.data.length)}</a></span></div>
-    <p class="search-words-line" role="group" aria-label="Only models with">${offered.map((word) => html`<a key=${word} class="pill pill-choice" aria-current=${wordsIn(text).includes(word) ? 'true' : undefined} href=${find(toggled(text, word))}>${word}</a>`)} <span class="soft" title=${`Bounds of ${boundNames.join(', ')}; prices are dollars per million tokens, and "price" is the higher one of input and output.`}>of one provider; prices per million tokens</span></p>
-    ${chosen.length > 0 && html`<p class="compare-bar"><span>${chosen.map((id) => html`<b key=${id}>${id}</b> `)}</span>${chosen.length > 1 ? html`<a class="button button-main" href=${withParams({ view: 'compare' })}><${Icon} name="columns" />Compare ${chosen.length} models</a>` : html`<span class="soft">Choose another one to compare it with</span>`}<a class="link" href=${withParams({ compare: null })}>Clear</a></p>`}
-    ${
-      notKnown.length > 0
-        ? html`<${Notice} icon="search" title=${`"${notKnown.join(' ')}" is no bound of a model`}>Write one of ${boundNames.join(', ')} ${'with < or > and a number: '}<code>${'price<2'}</code>, <code>${'context>=1m'}</code>.<//>`
-        : shown.length === 0
-          ? html`<${Notice} icon="search" title="No model like that">${isAll ? '' : html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`}<//>`
-          : html`
-    <div class="table-scroll"><table class="table models"><${SortHead} columns=${columns} params=${params} usual="-requests" />
-      <tbody>${shown.map((model) => html`<${Row} key=${model.id} model=${model} isOpen=${params.get('model') === model.id} chosen=${chosen} offReason=${offReason} />`)}</tbody></table></div>`
-    }`;
+  const table = html`<div class="table-scroll"><table class="table models">
+    <${SortHead} columns=${columns} params=${params} usual="-requests" />
+    <tbody>${shown.map(
+      (model) => html`<${Row}
+        key=${model.id}
+        model=${model}
+        isOpen=${params.get('model') === model.id}
+        chosen=${chosen}
+        offReason=${offReason}
+      />`,
+    )}</tbody>
+  </table></div>`;
+  return html`<${Finder} text=${text} isAll=${isAll} models=${data.data} />
+    ${chosen.length > 0 && html`<${CompareBar} chosen=${chosen} />`}
+    ${notKnown.length > 0 ? html`<${NoBound} words=${notKnown} />` : shown.length === 0 ? html`<${NoModel} isAll=${isAll} />` : table}`;
+}
+
+const ofPrices = 'prices are dollars per million tokens, and "price" is the higher one of input and output.';
+const boundsInWords = `Bounds of ${boundNames.join(', ')}; ${ofPrices}`;
+
+/** The line to find models by words and bounds, and the words that are offered for it. */
+function Finder({ text, isAll, models }) {
+  const wordOf = (word) =>
+    html`<a
+      key=${word}
+      class="pill pill-choice"
+      aria-current=${wordsIn(text).includes(word) ? 'true' : undefined}
+      href=${find(toggled(text, word))}
+    >${word}</a>`;
+  return html`<div class="pickers search-line">
+      <label class="search">
+        <${Icon} name="search" />
+        <span class="hidden">Find a model</span>
+        <input
+          type="search"
+          placeholder="A name, family or provider; vision; price<2"
+          value=${text}
+          onInput=${(event) => go(find(event.target.value), { replace: true })}
+        />
+      </label>
+      <span class="segments" role="group" aria-label="Which models">
+        <a aria-current=${!isAll ? 'true' : undefined} href=${withParams({ show: null })}>
+          Ready ${count(models.filter(({ isOn }) => isOn).length)}
+        </a>
+        <a aria-current=${isAll ? 'true' : undefined} href=${withParams({ show: 'all' })}>All ${count(models.length)}</a>
+      </span>
+    </div>
+    <p class="search-words-line" role="group" aria-label="Only models with">
+      ${offered.map(wordOf)} <span class="soft" title=${boundsInWords}>of one provider; prices per million tokens</span>
+    </p>`;
+}
+
+function CompareBar({ chosen }) {
+  const compare = html`<a class="button button-main" href=${withParams({ view: 'compare' })}>
+    <${Icon} name="columns" />Compare ${chosen.length} models
+  </a>`;
+  return html`<p class="compare-bar">
+    <span>${chosen.map((id) => html`<b key=${id}>${id}</b> `)}</span>
+    ${chosen.length > 1 ? compare : html`<span class="soft">Choose another one to compare it with</span>`}
+    <a class="link" href=${withParams({ compare: null })}>Clear</a>
+  </p>`;
+}
+
+const NoBound = ({ words }) =>
+  html`<${Notice} icon="search" title=${`"${words.join(' ')}" is no bound of a model`}>
+    Write one of ${boundNames.join(', ')} ${'with < or > and a number: '}
+    <code>${'price<2'}</code>, <code>${'context>=1m'}</code>.
+  <//>`;
+
+function NoModel({ isAll }) {
+  const more = html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`;
+  return html`<${Notice} icon="search" title="No model like that">${isAll ? '' : more}<//>`;
 }
 
 function Row({ model, isOpen, chosen, offReason }) {
-  const { id, name, contextLength, pricing, providers, use, stability, deprecatedAt, isOn } = model;
+  const { id, contextLength, pricing, providers, use, isOn } = model;
   const isChosen = chosen.includes(id);
   const choose = () =>
     go(withParams({ compare: (isChosen ? chosen.filter((one) => one !== id) : [...chosen, id]).join(',') || null }), { replace: true });
+  const used = use !== null && html`<a href=${`/dashboard/logs?model=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`;
   return html`<tr class=${isOn ? '' : 'is-faint'}>
-      <td title=${id}><input type="checkbox" checked=${isChosen} disabled=${!isChosen && chosen.length >= mostCompared} onChange=${choose} aria-label=${`Compare ${id}`} title="Compare" /> <a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${name !== id && html`<span class="soft">${name}</span>`} ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`}</td>
-      <td title=${providers.map(({ providerId }) => providerId).join(', ')}>${providers
-        .slice(0, 2)
-        .map(({ providerId }) => providerId)
-        .join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}</td>
-      <td class="num">${compact(contextLength || null)}</td><td class="num">${perMillion(pricing.prompt)}</td><td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
+      <td title=${id}>
+        <input
+          type="checkbox"
+          checked=${isChosen}
+          disabled=${!isChosen && chosen.length >= mostCompared}
+          onChange=${choose}
+          aria-label=${`Compare ${id}`}
+          title="Compare"
+        /> <${Name} model=${model} isOpen=${isOpen} />
+      </td>
+      <td title=${providers.map(({ providerId }) => providerId).join(', ')}>
+        ${providers
+          .slice(0, 2)
+          .map(({ providerId }) => providerId)
+          .join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}
+      </td>
+      <td class="num">${compact(contextLength || null)}</td><td class="num">${perMillion(pricing.prompt)}</td>
+      <td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
       <td><${Abilities} model=${model} /></td>
-      <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?model=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
+      <td class="num">${use === null ? unknown : used}</td>
+      <td class="num">${duration(use?.latencyP95Ms)}</td>
+      <td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
     </tr>
     ${isOpen && html`<tr class="opened"><td colspan="10"><${Detail} model=${model} offReason=${offReason} /></td></tr>`}`;
+}
+
+function Name({ model: { id, name, stability, deprecatedAt }, isOpen }) {
+  return html`<a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${
+    name !== id && html`<span class="soft">${name}</span>`
+  } ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${
+    deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`
+  }`;
 }
 
 function Abilities({ model: { providers, input } }) {
@@ -111,23 +193,51 @@ const Answers = ({ answers }) =>
     const isGood = outcome === 'answered';
     // that another one was quicker, or the client left, says nothing against it
     const [tone, icon] = isGood ? ['ok', 'check'] : isFault ? ['bad', 'cross'] : ['off', 'more'];
-    const words = `${isGood ? 'answered' : `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim()} in ${duration(durationMs)}, ${ago(createdAt)}`;
-    return html`<a key=${id + at} class="mark mark-${tone}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}><${Icon} name=${icon} /></a>`;
+    const failure = `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim();
+    const words = `${isGood ? 'answered' : failure} in ${duration(durationMs)}, ${ago(createdAt)}`;
+    return html`<a key=${id + at} class="mark mark-${tone}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}>
+      <${Icon} name=${icon} />
+    </a>`;
   })}</span>`;
 
 function Detail({ model, offReason }) {
   const { data: lately } = useData(`/api/views/answers?model=${encodeURIComponent(model.id)}`, { everyMs: 30_000 });
   const answersOf = (providerId) => lately?.data.find(({ provider }) => provider === providerId)?.answers ?? [];
   return html`<div class="model-detail">
-    <p>${model.description} <${Copy} text=${model.id} what="model id" label="Copy id" /> <a class="button" href=${`/dashboard/playground?model=${encodeURIComponent(model.id)}`}><${Icon} name="playground" />Try it</a></p>
+    <p>${model.description} <${Copy} text=${model.id} what="model id" label="Copy id" /> <${TryIt} id=${model.id} /></p>
     ${model.aliases.length > 0 && html`<p class="soft">Also called ${model.aliases.join(', ')}</p>`}
-    <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th><th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th><th scope="col">Reasoning</th><th scope="col">Last 24 h</th><th scope="col">Last answers</th></tr></thead>
+    <div class="table-scroll"><table class="table">
+      <thead><tr>
+        <th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th>
+        <th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th>
+        <th scope="col">Reasoning</th><th scope="col">Last 24 h</th><th scope="col">Last answers</th>
+      </tr></thead>
       <tbody>${model.providers.map(
-        (
-          one,
-        ) => html`<tr key=${one.providerId + one.externalId}><td title=${one.providerId}>${one.providerId}</td><td class="wrap"><code>${one.externalId}</code></td><td class="num">${perMillion(one.pricing.prompt)}</td><td class="num">${perMillion(one.pricing.input_cache_read)}</td><td class="num">${perMillion(one.pricing.completion)}</td>
-        <td>${one.reasons ? (one.efforts === null ? 'any effort' : one.efforts.join(', ')) + (one.budget ? ', budget' : '') : unknown}</td><td class="wrap"><${TriedInWords} model=${model.id} provider=${one.providerId} tried=${one.tried} missing=${offReason(one.providerId)} /></td><td><${Answers} answers=${answersOf(one.providerId)} /></td></tr>`,
-      )}</tbody></table></div>
-    ${model.use !== null && html`<p class="soft">Last 24 h: ${count(model.use.requests)} requests, ${percent(model.use.errors, model.use.requests)} errors, ${aboutSum(compact(model.use.promptTokens), model.use)} tokens in, ${aboutSum(compact(model.use.completionTokens), model.use)} out, first token ${duration(model.use.timeToFirstTokenP50Ms)}</p>`}
+        (one) => html`<tr key=${one.providerId + one.externalId}>
+          <td title=${one.providerId}>${one.providerId}</td><td class="wrap"><code>${one.externalId}</code></td>
+          <td class="num">${perMillion(one.pricing.prompt)}</td>
+          <td class="num">${perMillion(one.pricing.input_cache_read)}</td>
+          <td class="num">${perMillion(one.pricing.completion)}</td>
+          <td>${one.reasons ? reasoningOf(one) : unknown}</td>
+          <td class="wrap">
+            <${TriedInWords} model=${model.id} provider=${one.providerId} tried=${one.tried} missing=${offReason(one.providerId)} />
+          </td>
+          <td><${Answers} answers=${answersOf(one.providerId)} /></td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+    ${model.use !== null && html`<p class="soft"><${LastDay} use=${model.use} /></p>`}
   </div>`;
+}
+
+const TryIt = ({ id }) =>
+  html`<a class="button" href=${`/dashboard/playground?model=${encodeURIComponent(id)}`}><${Icon} name="playground" />Try it</a>`;
+
+const reasoningOf = ({ efforts, budget }) => `${efforts === null ? 'any effort' : efforts.join(', ')}${budget ? ', budget' : ''}`;
+
+function LastDay({ use }) {
+  const failed = percent(use.errors, use.requests);
+  const [taken, given] = [use.promptTokens, use.completionTokens].map((tokens) => aboutSum(compact(tokens), use));
+  const first = duration(use.timeToFirstTokenP50Ms);
+  return html`Last 24 h: ${count(use.requests)} requests, ${failed} errors, ${taken} tokens in, ${given} out, first token ${first}`;
 }

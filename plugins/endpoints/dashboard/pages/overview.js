@@ -63,31 +63,77 @@ export function OverviewPage({ params }) {
     <${Alerts} alerts=${alerts} params=${params} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} answer=${error ?? data} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<div class=${loading ? 'is-loading' : ''}><${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? shownRange : { ...shownRange, from: data.begin }} rank=${rank} params=${params} /></div>`)}`;
+    ${
+      data !== null &&
+      (data.total.requests === 0
+        ? html`<${Later}
+          load=${firstRequest}
+          isOver=${!range.isRelative}
+          answer=${error ?? data}
+          flipped=${reload}
+          widen=${hrefOfRange(params, { since: '30d' })}
+        />`
+        : html`<div class=${loading ? 'is-loading' : ''}>
+          <${Filled}
+            data=${data}
+            alerts=${alerts}
+            range=${data.begin === null ? shownRange : { ...shownRange, from: data.begin }}
+            rank=${rank}
+            params=${params}
+          />
+        </div>`)
+    }`;
 }
 
 function Filled({ data, alerts, range, rank, params }) {
-  const link = (field) => (value) => asking(params, { ...(rank === 'errors' && { status: 'error' }), [field]: value ?? '' });
-  return html`
-    <${Metrics} data=${data} range=${range} alerts=${alerts} />
+  return html`<${Metrics} data=${data} range=${range} alerts=${alerts} />
     <div class="charts">
-      <section class="card wide"><header><h2>Requests ${data.begin !== null && html`<span class="soft">from the first one on</span>`}</h2><a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a></header>
-        <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
+      <section class="card wide">
+        <header>
+          <h2>Requests ${data.begin !== null && html`<span class="soft">from the first one on</span>`}</h2>
+          <a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a>
+        </header>
+        <${RequestHistogram}
+          points=${data.points}
+          bucketMs=${data.bucketMs}
+          range=${range}
+          params=${params}
+          height=${170}
+          isBare=${false}
+        />
+      </section>
       <${Spend} data=${data} range=${range} params=${params} />
       <${Latency} data=${data} range=${range} params=${params} />
       <${Tokens} data=${data} range=${range} params=${params} />
     </div>
     <${Attempts} data=${data} range=${range} params=${params} />
-    <div class="pickers tops-head"><h2>Largest</h2><span class="segments" role="group" aria-label="Rank by">${Object.entries(ranks).map(([name, { label }]) => html`<a key=${name} aria-current=${rank === name ? 'true' : undefined} href=${withParams({ rank: name === 'requests' ? null : name }, params)}>${label}</a>`)}</span></div>
-    <div class="tops">
-      <${TopList} title="Models" rows=${data.models} total=${data.total} rank=${rank} link=${link('model')} more=${withMore(params, 'model', rank)} />
-      <${TopList} title="Providers" rows=${data.providers} total=${data.total} rank=${rank} link=${link('provider')} more=${withMore(params, 'provider', rank)} />
-      <${TopList} title="Keys" rows=${data.keys} total=${data.total} rank=${rank} link=${link('key')} more=${withMore(params, 'key', rank)} none="no key" />
-      <${MetaTop} data=${data} rank=${rank} link=${link} params=${params} />
-    </div>
+    <${Largest} data=${data} rank=${rank} params=${params} />
     <div class="tops">
       <${Faults} faults=${data.faults} params=${params} />
       <${HealthStrip} />
+    </div>`;
+}
+
+/** The models, providers, keys and metadata values that have the most of what they are ranked by. */
+function Largest({ data, rank, params }) {
+  const { models, providers, keys, total } = data;
+  const link = (field) => (value) => asking(params, { ...(rank === 'errors' && { status: 'error' }), [field]: value ?? '' });
+  const by = (field) => ({ total, rank, link: link(field), more: withMore(params, field, rank) });
+  const rankedBy = ([name, { label }]) =>
+    html`<a
+      key=${name}
+      aria-current=${rank === name ? 'true' : undefined}
+      href=${withParams({ rank: name === 'requests' ? null : name }, params)}
+    >${label}</a>`;
+  return html`<div class="pickers tops-head">
+      <h2>Largest</h2>
+      <span class="segments" role="group" aria-label="Rank by">${Object.entries(ranks).map(rankedBy)}</span>
+    </div>
+    <div class="tops">
+      <${TopList} title="Models" rows=${models} ...${by('model')} />
+      <${TopList} title="Providers" rows=${providers} ...${by('provider')} />
+      <${TopList} title="Keys" rows=${keys} ...${by('key')} none="no key" />
+      <${MetaTop} data=${data} rank=${rank} link=${link} params=${params} />
     </div>`;
 }
 
@@ -107,9 +153,20 @@ function Spend({ data, range, params }) {
     top: 6,
     isCounted: true,
   });
-  return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
-    <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
-    <${Legend} lines=${lines} /></section>`;
+  return html`<section class="card">
+    <header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
+    <${TimeChart}
+      title="Cost by model over time"
+      summary=${`${money(data.total.cost)} in all${partly(data.total)}.`}
+      times=${times}
+      lines=${lines}
+      range=${{ from: times[0], to: range.to }}
+      bucketMs=${data.bucketMs}
+      format=${money}
+      onZoom=${zoomOf(params)}
+    />
+    <${Legend} lines=${lines} />
+  </section>`;
 }
 
 function Latency({ data, range, params }) {
@@ -120,9 +177,23 @@ function Latency({ data, range, params }) {
     { label: 'p50', colour: '--c2', values: at.map((point) => point?.latencyP50Ms ?? null) },
     { label: 'First token p50', colour: '--c3', values: at.map((point) => point?.timeToFirstTokenP50Ms ?? null) },
   ];
-  return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">p95 ${duration(data.total.latencyP95Ms)}</b></header>
-    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" isLog=${true} band=${[2, 1]} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
-    <${Legend} lines=${lines} /></section>`;
+  return html`<section class="card">
+    <header><h2>Latency</h2><b class="card-figure">p95 ${duration(data.total.latencyP95Ms)}</b></header>
+    <${TimeChart}
+      title="Latency over time"
+      summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`}
+      kind="lines"
+      isLog=${true}
+      band=${[2, 1]}
+      times=${times}
+      lines=${lines}
+      range=${{ from: times[0], to: range.to }}
+      bucketMs=${data.bucketMs}
+      format=${duration}
+      onZoom=${zoomOf(params)}
+    />
+    <${Legend} lines=${lines} />
+  </section>`;
 }
 
 function Tokens({ data, range, params }) {
@@ -137,24 +208,71 @@ function Tokens({ data, range, params }) {
     { label: 'Reasoning', colour: '--c3', ...of(({ reasoningTokens }) => reasoningTokens) },
     { label: 'Answer', colour: '--c2', ...of(({ completionTokens, reasoningTokens }) => completionTokens - reasoningTokens) },
   ];
-  return html`<section class="card"><header><h2>Tokens</h2><b class="card-figure">${aboutSum(compact(data.total.promptTokens + data.total.completionTokens), data.total)}</b></header>
-    <${TimeChart} title="Tokens over time" summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${compact} onZoom=${zoomOf(params)} />
-    <${Legend} lines=${lines} /></section>`;
+  return html`<section class="card">
+    <header>
+      <h2>Tokens</h2>
+      <b class="card-figure">${aboutSum(compact(data.total.promptTokens + data.total.completionTokens), data.total)}</b>
+    </header>
+    <${TimeChart}
+      title="Tokens over time"
+      summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out${partly(data.total)}.`}
+      times=${times}
+      lines=${lines}
+      range=${{ from: times[0], to: range.to }}
+      bucketMs=${data.bucketMs}
+      format=${compact}
+      onZoom=${zoomOf(params)}
+    />
+    <${Legend} lines=${lines} />
+  </section>`;
 }
 
 function MetaTop({ data, rank, link, params }) {
   if (data.meta === null) {
-    return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
+    return html`<section class="card top">
+      <header><h2>Metadata</h2></header>
+      <p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p>
+    </section>`;
   }
-  const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
-  return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} rank=${rank} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`, rank)} none="without it" />`;
+  const picker = html`<select
+    aria-label="Metadata key"
+    value=${data.meta}
+    onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}
+  >${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
+  return html`<${TopList}
+    title=${picker}
+    rows=${data.values}
+    total=${data.total}
+    rank=${rank}
+    link=${link(`meta.${data.meta}`)}
+    more=${withMore(params, `meta.${data.meta}`, rank)}
+    none="without it"
+  />`;
 }
+
+const isBad = (tried, bucketMs) => tried.errors > tried.rescued && (failsMuch(tried) || worstOf(tried.points, bucketMs) !== null);
 
 /** Each provider that was asked, with what failed there, whichever provider answered in the end. */
 function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
   if (attempts.length === 0) return null;
-  return html`<section class="card attempts"><header><h2>Attempts by provider</h2>${total.rescued > 0 && html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`}<a href=${withMore(params, 'attempt.provider')}>Breakdown</a></header>
-    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued && (failsMuch(tried) || worstOf(tried.points, bucketMs) !== null) ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Worst} tried=${tried} bucketMs=${bucketMs} /><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
+  return html`<section class="card attempts">
+    <header>
+      <h2>Attempts by provider</h2>
+      ${
+        total.rescued > 0 &&
+        html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`
+      }
+      <a href=${withMore(params, 'attempt.provider')}>Breakdown</a>
+    </header>
+    <ul>${attempts.map(
+      (tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}>
+        <b>${tried.provider}</b>
+        <span class=${isBad(tried, bucketMs) ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span>
+        <${Worst} tried=${tried} bucketMs=${bucketMs} />
+        <${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} />
+      </a></li>`,
+    )}</ul>
+  </section>`;
 }
 
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
@@ -164,13 +282,26 @@ const hrefOfFault = ({ provider, code }, params) =>
   asking(params, provider === null ? { error: code, attempts: '0' } : { tried: provider, 'attempt.code': code });
 
 function Faults({ faults, params }) {
-  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>
-    ${
-      faults.length === 0
-        ? html`<p class="soft">None in this time.</p>`
-        : html`<ul class="error-list">${faults.map(
-            (fault) => html`<li key=${`${fault.provider} ${fault.code}`}><a href=${hrefOfFault(fault, params)}>
-      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${moment(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`,
-          )}</ul>`
-    }</section>`;
+  const list = html`<ul class="error-list">
+    ${faults.map((fault) => html`<${FaultRow} key=${`${fault.provider} ${fault.code}`} fault=${fault} params=${params} />`)}
+  </ul>`;
+  return html`<section class="card errors">
+    <header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>
+    ${faults.length === 0 ? html`<p class="soft">None in this time.</p>` : list}
+  </section>`;
 }
+
+function FaultRow({ fault, params }) {
+  const { provider, code, count: many, rescued, firstAt, lastAt } = fault;
+  const pill = html` <span class="pill">${rescued === many ? 'all' : count(rescued)} rescued</span>`;
+  return html`<li><a href=${hrefOfFault(fault, params)}>
+    <b class="error-count">${compact(many)}</b>
+    <span class="error-what"><b>${provider ?? 'before any provider'}</b> ${code}${rescued > 0 && pill}</span>
+    <span class="error-times">
+      ${many > 1 && html`since <${Time} at=${firstAt}>${moment(firstAt)}<//>, last `}
+      <${Time} at=${lastAt}>${ago(lastAt)}<//>
+    </span>
+  </a></li>`;
+}
+
+const Time = ({ at, children }) => html`<time datetime=${new Date(at).toISOString()} title=${exact(at)}>${children}</time>`;
