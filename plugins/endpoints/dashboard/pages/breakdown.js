@@ -13,6 +13,7 @@ import { go, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, isKeyed, keyOf, rangeOf } from '../parts/query.js';
 import { zoomOf } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
 import { ratesOf, stackOf } from '../parts/stack.js';
@@ -52,6 +53,7 @@ export function BreakdownPage({ params }) {
   const shownRange = useShownRange(range, loading);
   const keyed = data?.keyed ?? [by].filter(isKeyed);
   const rows = apiParams(params, { by, format: 'csv' });
+  const measured = Object.entries(measuresOf(by)).map(([name, { label }]) => [name, label]);
   return html`<${Head} title="Breakdown">
       <${TimeRange} params=${params} />
       <${ExportMenu} files=${[
@@ -62,11 +64,7 @@ export function BreakdownPage({ params }) {
     <//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
-      <label>
-        Measure <select value=${metric} onChange=${choose('metric', usualOf(by))}>${Object.entries(measuresOf(by)).map(
-          ([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`,
-        )}</select>
-      </label>
+      <label>Measure <${Select} value=${metric} options=${measured} onChange=${choose('metric', usualOf(by))} /></label>
       <label>by <${Dimension} value=${by} keyed=${keyed} onChange=${choose('by', 'model')} /></label>
       ${
         !isTried &&
@@ -74,9 +72,7 @@ export function BreakdownPage({ params }) {
           then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} />
         </label>`
       }
-      <label>
-        top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select>
-      </label>
+      <label>top <${Select} value=${String(top)} options=${tops.map(String)} onChange=${choose('top', '20')} /></label>
       <span class="segments" role="group" aria-label="View">
         <a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a>
         <a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a>
@@ -88,14 +84,18 @@ export function BreakdownPage({ params }) {
       data !== null &&
       (data.total.requests === 0
         ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>`
-        : html`
-      <div class=${loading ? 'is-loading' : ''}>${
-        isOverTime &&
-        data.points.length > 0 &&
-        html`<${OverTime} data=${data} metric=${metricOf(params, data.by)} range=${shownRange} params=${params} />`
-      }
-      <${BreakdownTable} data=${data} name=${dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by)} metric=${metricOf(params, data.by)} top=${top} params=${params} /></div>`)
+        : html`<div class=${loading ? 'is-loading' : ''}>
+          <${Answer} data=${data} range=${shownRange} isOverTime=${isOverTime} top=${top} params=${params} />
+        </div>`)
     }`;
+}
+
+/** The answer may still be the one of the dimension before, and is shown with that one's name and measure. */
+function Answer({ data, range, isOverTime, top, params }) {
+  const name = dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by);
+  const metric = metricOf(params, data.by);
+  return html`${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
+    <${BreakdownTable} data=${data} name=${name} metric=${metric} top=${top} params=${params} />`;
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));

@@ -7,6 +7,7 @@ import { useData } from '../parts/api.js';
 import { ago, exact, moment, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { TextSearch } from '../parts/text-search.js';
@@ -82,22 +83,19 @@ function Findings({ findings }) {
 }
 
 /** What each reload changed, the newest first. */
+const howChangesAreTaken =
+  'The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, ' +
+  'and not used. Who made a change cannot be known.';
+
 function Changes({ reloads }) {
   return html`<h2 class="section">Changes since the start</h2>
     ${
       reloads.length === 0
-        ? html`<p class="soft">
-          None. The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used. Who made a change cannot be known.
-        </p>`
+        ? html`<p class="soft">None. ${howChangesAreTaken}</p>`
         : html`<ol class="reloads">${reloads.map(
             (one, at) => html`<li key=${one.at}><details open=${at === 0}>
               <summary>
-                <time datetime=${new Date(one.at).toISOString()} title=${exact(one.at)}>${moment(one.at)}</time> ${
-                  one.changes === null
-                    ? html`<span class="mark mark-bad"><${Icon} name="cross" />not used</span>`
-                    : html`<span class="mark mark-ok"><${Icon} name="check" />${wordsOf(one.changes)}</span>`
-                }
-                ${one.hash !== null && html` <code class="soft">${one.hash.slice(0, 8)}</code>`}
+                <time datetime=${new Date(one.at).toISOString()} title=${exact(one.at)}>${moment(one.at)}</time> <${Taken} of=${one} />
               </summary>
               ${one.changes === null ? html`<pre class="problems">${one.problems}</pre>` : html`<${Details} changes=${one.changes} />`}
             </details></li>`,
@@ -105,7 +103,23 @@ function Changes({ reloads }) {
     }`;
 }
 
+function Taken({ of: { changes, hash } }) {
+  const mark =
+    changes === null
+      ? html`<span class="mark mark-bad"><${Icon} name="cross" />not used</span>`
+      : html`<span class="mark mark-ok"><${Icon} name="check" />${wordsOf(changes)}</span>`;
+  return html`${mark}${hash !== null && html` <code class="soft">${hash.slice(0, 8)}</code>`}`;
+}
+
 const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'nothing that counts' : plural(shown.length + more, 'change'));
+
+const beforeOf = (before) => (before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`);
+
+/** A mask stands for a secret, so a secret that changed has the same text before and after. */
+function afterOf(before, after) {
+  if (after === null) return html`<span class="soft">removed</span>`;
+  return before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`;
+}
 
 const Details = ({ changes: { shown, more } }) =>
   shown.length === 0
@@ -113,13 +127,7 @@ const Details = ({ changes: { shown, more } }) =>
     : html`<ul class="changes">
       ${shown.map(
         ({ path, before, after }) => html`<li key=${path}>
-          <code>${path}</code> ${before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`} ${
-            after === null
-              ? html`<span class="soft">removed</span>`
-              : before !== null && before === after
-                ? html`<span class="soft">is another one</span>`
-                : html`<ins>${after}</ins>`
-          }
+          <code>${path}</code> ${beforeOf(before)} ${afterOf(before, after)}
         </li>`,
       )}
       ${more > 0 && html`<li class="soft">and ${plural(more, 'more change')}</li>`}
@@ -131,6 +139,7 @@ function Texts({ data, params }) {
   const isResolved = params.get('view') === 'resolved' || files.length === 0;
   const name = files.includes(params.get('file')) ? params.get('file') : files[0];
   const resolved = useMemo(() => JSON.stringify(data.resolved, null, 2), [data.hash]);
+  const choose = ({ target: { value } }) => go(withParams({ file: value === files[0] ? null : value, line: null }));
   return html`<div class="pickers">
       ${
         files.length > 0 &&
@@ -146,10 +155,7 @@ function Texts({ data, params }) {
         files.length > 1 &&
         html`<label>
           <span class="hidden">File</span>
-          <select
-            value=${name}
-            onChange=${(event) => go(withParams({ file: event.target.value === files[0] ? null : event.target.value, line: null }))}
-          >${files.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select>
+          <${Select} value=${name} options=${files} onChange=${choose} />
         </label>`
       }
     </div>

@@ -8,12 +8,15 @@ import { complete } from '../parts/chat-stream.js';
 import { Copy } from '../parts/copy.js';
 import { duration, plural } from '../parts/format.js';
 import { go, withParams } from '../parts/location.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice } from '../parts/states.js';
 import { tail } from '../parts/tail.js';
 
 /** Metadata that marks the calls of this page, so that they differ from the calls of others. */
 const newMark = () => Math.random().toString(36).slice(2, 7);
+
+const choose = (event) => go(withParams({ model: event.target.value }));
 
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
@@ -31,9 +34,9 @@ export function ConnectPage({ params }) {
         </li>`,
       )}</ul></nav>
       <section>
-        <div class="fields"><label>
-          Model <select value=${model} title=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select>
-        </label></div>
+        <div class="fields">
+          <label>Model <${Select} value=${model} title=${model} options=${choices(models, model)} onChange=${choose} /></label>
+        </div>
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
         <${Callers} since="24h" during="in the last 24 h" />
       </section>
@@ -78,16 +81,13 @@ function Watch({ model, mark, isMarked, isKnown }) {
     setTesting(false);
   };
   const [last] = seen;
+  const call = html`Use the client, and its call for <code>${model}</code> is shown here.`;
+  const button = html`<button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button>`;
   return html`<div class="watch">
     ${
       last === undefined
         ? html`<${Notice} icon="clock" title="Waiting for a call">
-          ${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button
-            type="button"
-            class="link"
-            disabled=${!isKnown || isTesting}
-            onClick=${test}
-          >Send a test from here</button>
+          ${isMarked ? 'Run the snippet, and this turns green.' : call} ${button}
         <//>`
         : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`
     }
@@ -98,7 +98,10 @@ function Watch({ model, mark, isMarked, isKnown }) {
 function Call({ record: { id, outcome, status, error, model, requestedModel, durationMs, userAgent }, isOwn, many }) {
   const isAnswered = outcome === 'answered';
   const title = isAnswered ? (isOwn ? 'Connected' : 'A call was answered') : `A call came; its outcome is "${outcome}"`;
+  const caller = isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `;
+  const fault = error === null ? '' : ` ${error.code}: ${error.message}`;
+  const said = `${caller}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${fault}`;
   return html`<${Notice} tone=${isAnswered ? 'good' : isOwn ? 'bad' : 'warn'} icon=${isAnswered ? 'check' : 'cross'} title=${title}>
-    ${isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${error === null ? '' : ` ${error.code}: ${error.message}`} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.
+    ${said} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.
   <//>`;
 }

@@ -7,6 +7,7 @@ import { ago, count, duration, exact, money, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, timeOf } from '../parts/query.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { StatusMark } from '../parts/status-mark.js';
@@ -35,10 +36,9 @@ function List({ params }) {
   // while others are loading, the choice is the new one, and the list still the one before
   const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
+  const options = names.map((name) => [name, name === byHistory ? 'their growing history' : name]);
   return html`<${Head} title="Conversations">
-      <label class="head-pick">
-        Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select>
-      </label>
+      <label class="head-pick">Known by <${Select} aria-label="Known by" value=${by} options=${options} onChange=${choose} /></label>
       <${TimeRange} params=${params} />
     <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
@@ -46,15 +46,22 @@ function List({ params }) {
       data === null
         ? error === null && html`<${Skeleton} rows=${8} />`
         : data.data.length === 0
-          ? html`<${Notice} icon="search" title="No conversation in this time">${data.by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${data.by}</code>. A caller sets it by the header <code>X-Gateway-${data.by.slice('meta.'.length)}</code>.`}<//>`
+          ? html`<${Notice} icon="search" title="No conversation in this time"><${WhatIsNeeded} by=${data.by} /><//>`
           : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`
     }`;
+}
+
+function WhatIsNeeded({ by }) {
+  if (by === byHistory) return 'Requests whose text is kept are needed.';
+  const header = html`<code>X-Gateway-${by.slice('meta.'.length)}</code>`;
+  return html`No request has <code>${by}</code>. A caller sets it by the header ${header}.`;
 }
 
 /** The cost of a conversation, marked where its turns hold estimates that matter. */
 const costOf = ({ cost, estimated, turns }) => aboutSum(money(cost), { estimated, requests: turns });
 
 function Table({ data: { by, data, isAll }, params }) {
+  const newest = `These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time`;
   const href = ({ value, of }) =>
     hrefOf(
       '/dashboard/conversations',
@@ -86,12 +93,7 @@ function Table({ data: { by, data, isAll }, params }) {
         </tr>`,
       )}</tbody>
     </table></div>
-    ${
-      !isAll &&
-      html`<p class="soft">
-        These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.
-      </p>`
-    }`;
+    ${!isAll && html`<p class="soft">${newest}; choose a shorter time for older ones.</p>`}`;
 }
 
 function One({ params }) {
@@ -142,6 +144,8 @@ function Sums({ data }) {
 function Turn({ turn: { record, fresh, response }, number }) {
   const { id, createdAt, model, provider, durationMs, timeToFirstTokenMs, usage, cost, error, outcome } = record;
   const choices = response?.choices ?? [];
+  const taken = about(plural(usage.promptTokens, 'token'), record.usageEstimated);
+  const given = about(count(usage.completionTokens), record.usageEstimated);
   return html`<li class="turn">
     <ol class="conversation">
       ${
@@ -158,12 +162,7 @@ function Turn({ turn: { record, fresh, response }, number }) {
       <time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time>
       <span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span>
       <span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>
-      ${
-        usage.promptTokens !== null &&
-        html`<span>
-          ${about(plural(usage.promptTokens, 'token'), record.usageEstimated)} in, ${about(count(usage.completionTokens), record.usageEstimated)} out
-        </span>`
-      }
+      ${usage.promptTokens !== null && html`<span>${taken} in, ${given} out</span>`}
       <b>${costMark(money(cost), record)}</b>
     </p>
   </li>`;

@@ -15,6 +15,7 @@ import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
 import { ranks, TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
 import { Fault, Skeleton } from '../parts/states.js';
@@ -227,6 +228,8 @@ function Tokens({ data, range, params }) {
   </section>`;
 }
 
+const chooseMeta = (event) => go(withParams({ meta: event.target.value }), { replace: true });
+
 function MetaTop({ data, rank, link, params }) {
   if (data.meta === null) {
     return html`<section class="card top">
@@ -234,11 +237,7 @@ function MetaTop({ data, rank, link, params }) {
       <p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p>
     </section>`;
   }
-  const picker = html`<select
-    aria-label="Metadata key"
-    value=${data.meta}
-    onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}
-  >${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
+  const picker = html`<${Select} aria-label="Metadata key" value=${data.meta} options=${data.metaKeys} onChange=${chooseMeta} />`;
   return html`<${TopList}
     title=${picker}
     rows=${data.values}

@@ -9,6 +9,7 @@ import { Limits } from '../parts/limits.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { changeOf } from '../parts/metrics.js';
 import { apiParams } from '../parts/query.js';
+import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { stackOf } from '../parts/stack.js';
 import { Fault, Skeleton } from '../parts/states.js';
@@ -20,17 +21,16 @@ const day = 86_400_000;
 /** The server answers with so many rows at most. */
 const mostRows = 200;
 
+const choose = (event) => go(withParams({ by: event.target.value }), { replace: true });
+
 /** @param {{ params: URLSearchParams }} props */
 export function SpendPage({ params }) {
   const by = params.get('by') ?? 'model';
   const { data, error, reload } = useData(`/api/views/spend?${apiParams(params, { by })}`, { everyMs: 60_000 });
   const names = [...new Set([...Object.keys(dimensions), by, ...(data?.metaKeys ?? []).map((key) => `meta.${key}`)])];
+  const options = names.map((name) => [name, dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name]);
   return html`<${Head} title="Spend">
-      <label class="head-pick">
-        By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map(
-          (name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`,
-        )}</select>
-      </label>
+      <label class="head-pick">By <${Select} aria-label="By" value=${by} options=${options} onChange=${choose} /></label>
       ${data !== null && html`<${Export} data=${data} params=${params} />`}
     <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}

@@ -7,6 +7,7 @@ import { minute } from './format.js';
 import { changesOf, emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
 import { whyRefused } from './key-state.js';
 import { say } from './say.js';
+import { Select } from './select.js';
 import { Notice } from './states.js';
 
 const overlaps = [
@@ -63,10 +64,9 @@ function Problem({ fault }) {
 /** The key itself. It is gone when the dialog is closed. @param {{ made: any, close: () => void }} props */
 export function Shown({ made, close }) {
   const refused = whyRefused(made);
+  const state = refused === null ? 'good at once' : `refused now: ${refused}`;
   return html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
-    <p>
-      It is shown only now, and is ${refused === null ? 'good at once' : `refused now: ${refused}`}. Callers send it as <code>Authorization: Bearer …</code>
-    </p>
+    <p>It is shown only now, and is ${state}. Callers send it as <code>Authorization: Bearer …</code></p>
     <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
     ${
       refused === null &&
@@ -122,9 +122,8 @@ export function ChangeKey({ of, close, changed, show }) {
   const turn = () =>
     run(async () => {
       const refused = whyRefused(await send(pathOf(of), { disabled: !of.disabled }, 'PATCH'));
-      endWith(
-        `${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`,
-      );
+      const enabled = refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`;
+      endWith(`${of.name} is ${of.disabled ? enabled : 'refused from now on'}`);
     });
   const remove = () =>
     run(async () => {
@@ -143,13 +142,17 @@ export function ChangeKey({ of, close, changed, show }) {
 function Ends({ of, isBusy, rotate, turn, remove }) {
   const [overlap, setOverlap] = useState('24h');
   const [isSure, setSure] = useState(false);
+  const choose = (event) => setOverlap(event.target.value);
   return html`<div class="key-ends">
     <div>
       <button type="button" class="button" disabled=${isBusy} onClick=${() => rotate(overlap)}>Rotate</button>
       <label class="soft">
-        a new key; the present one ends <select aria-label="The present key ends" value=${overlap} onChange=${(event) => setOverlap(event.target.value)}>${overlaps.map(
-          ([value, label]) => html`<option key=${value} value=${value}>${label}</option>`,
-        )}</select>
+        a new key; the present one ends <${Select}
+          aria-label="The present key ends"
+          value=${overlap}
+          options=${overlaps}
+          onChange=${choose}
+        />
       </label>
     </div>
     <div>
@@ -157,7 +160,9 @@ function Ends({ of, isBusy, rotate, turn, remove }) {
       <span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; what runs comes to its end'}</span>
     </div>
     <div>
-      <button type="button" class="button" disabled=${isBusy} onClick=${() => (isSure ? remove() : setSure(true))}>${isSure ? 'Delete for good' : 'Delete'}</button>
+      <button type="button" class="button" disabled=${isBusy} onClick=${isSure ? remove : () => setSure(true)}>
+        ${isSure ? 'Delete for good' : 'Delete'}
+      </button>
       <span class="soft">its requests stay in the log</span>
     </div>
   </div>`;

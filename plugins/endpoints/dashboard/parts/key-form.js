@@ -1,5 +1,6 @@
 /** The settings of a key of the store as a form, and the form as settings. */
 import { html } from './html.js';
+import { Select } from './select.js';
 
 const periods = ['day', 'week', 'month', 'total'];
 
@@ -106,6 +107,7 @@ export function changesOf(form, before) {
 /** @param {{ form: Form, set: (changes: Partial<Form>) => void, isNew: boolean }} props */
 export function KeyFields({ form, set, isNew }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
+  const choice = (name) => ({ value: form[name], onChange: (event) => set({ [name]: event.target.value }) });
   const box = (name) => ({ checked: form[name], onChange: (event) => set({ [name]: event.target.checked }) });
   return html`
     ${
@@ -129,9 +131,7 @@ export function KeyFields({ form, set, isNew }) {
       <label>
         Budget in dollars <input inputmode="decimal" pattern="[0-9]+(\\.[0-9]+)?" size="8" placeholder="none" ...${text('dollars')} />
       </label>
-      <label>
-        per <select value=${form.per} disabled=${form.dollars === ''} onChange=${(event) => set({ per: event.target.value })}>${periods.map((period) => html`<option key=${period}>${period}</option>`)}</select>
-      </label>
+      <label>per <${Select} options=${periods} disabled=${form.dollars === ''} ...${choice('per')} /></label>
       <label>Expires <input type=${form.expires.includes('T') ? 'text' : 'date'} ...${text('expires')} /></label>
       <label class="check"><input type="checkbox" ...${box('logBodies')} /> Prompts and answers are logged</label>
       <label class="check"><input type="checkbox" ...${box('cache')} /> Cache</label>

@@ -3,10 +3,11 @@ import { html, useState } from './html.js';
 import { choices } from './callable.js';
 import { Address } from './conversation.js';
 import { Icon } from './icons.js';
+import { Select } from './select.js';
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-const exampleTool =
-  '[{ "type": "function", "function": { "name": "get_weather", "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }]';
+const exampleParameters = '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }';
+const exampleTool = `[{ "type": "function", "function": { "name": "get_weather", "parameters": ${exampleParameters} } }]`;
 const exampleSchema =
   '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"], "additionalProperties": false }';
 const modelLabels = ['Model', 'Second model', 'Third model'];
@@ -20,11 +21,10 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
  */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
+  const choice = (name) => ({ value: form[name], onChange: (event) => set({ [name]: event.target.value }) });
   return html`<${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} isLoading=${isLoading} />
     <div class="fields">
-      <label>
-        Effort <select value=${form.effort} disabled=${form.budget !== ''} onChange=${(event) => set({ effort: event.target.value })}><option value="">not set</option>${[...new Set([...efforts, form.effort])].filter((effort) => effort !== '').map((effort) => html`<option key=${effort}>${effort}</option>`)}</select>
-      </label>
+      <label>Effort <${Select} options=${effortsOf(form)} disabled=${form.budget !== ''} ...${choice('effort')} /></label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
       <label>At most <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>
       <label>Temperature <input type="number" min="0" max="2" step="0.1" ...${text('temperature')} /></label>
@@ -33,16 +33,7 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
       </label>
     </div>
     <label class="area">System <textarea rows="2" ...${text('system')} /></label>
-    ${
-      form.earlier.length > 0 &&
-      html`<p class="soft">
-        ${form.earlier.length === 1 ? '1 earlier message goes along as it was.' : `${form.earlier.length} earlier messages go along as they were.`} <button
-          type="button"
-          class="link"
-          onClick=${() => set({ earlier: [] })}
-        >Leave them out</button>
-      </p>`
-    }
+    ${form.earlier.length > 0 && html`<${Earlier} many=${form.earlier.length} leaveOut=${() => set({ earlier: [] })} />`}
     <${Ask} form=${form} set=${set} hasTurns=${hasTurns} />
     <${Metadata} rows=${form.metadata} set=${(metadata) => set({ metadata })} />
     <${Fold} name="Tools" label="Tools as JSON" example=${exampleTool} field=${text('tools')} />
@@ -61,6 +52,14 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
     </details>`;
 }
 
+/** The usual efforts, and the one of the form, which may be of a logged request. */
+const effortsOf = ({ effort }) => [['', 'not set'], ...[...new Set([...efforts, effort])].filter((one) => one !== '')];
+
+function Earlier({ many, leaveOut }) {
+  const words = many === 1 ? '1 earlier message goes along as it was.' : `${many} earlier messages go along as they were.`;
+  return html`<p class="soft">${words} <button type="button" class="link" onClick=${leaveOut}>Leave them out</button></p>`;
+}
+
 const Fold = ({ name, label, example, field }) =>
   html`<details class="fold-more" open=${field.value !== ''}>
     <summary>${name}</summary>
@@ -75,7 +74,11 @@ function Models({ form, set, leaveOut, models, isLoading }) {
     ${chosen.map(
       (model, at) => html`<div key=${at}>
         <label>
-          ${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select>
+          ${modelLabels[at]} <${Select}
+            value=${model}
+            options=${choices(models, model)}
+            onChange=${(event) => change(at, event.target.value)}
+          />
         </label>
         ${
           chosen.length > 1 &&
@@ -127,12 +130,17 @@ function Ask({ form, set, hasTurns }) {
     event.preventDefault();
     void add(event.dataTransfer);
   };
-  return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${(event) => {
+  const onDragOver = (event) => {
     event.preventDefault();
     setOver(true);
-  }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
+  };
+  const write = (event) => set({ user: event.target.value });
+  const paste = (event) => void add(event.clipboardData);
+  // the field forgets the file, so that the same one can be chosen again
+  const choose = (event) => void add(event.target).then(() => (event.target.value = ''));
+  return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${onDragOver} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
     <label class="area">
-      User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} />
+      User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${write} onPaste=${paste} />
     </label>
     <div class="ask-images">
       ${form.images.map(
@@ -147,7 +155,7 @@ function Ask({ form, set, hasTurns }) {
         </span>`,
       )}
       <label class="link">
-        Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} />
+        Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${choose} />
       </label> <span class="soft">or drop it here</span>
     </div>
   </div>`;
