@@ -4,6 +4,10 @@ import { send } from '../parts/api.js';
 import { Logo } from '../parts/icons.js';
 import { write } from '../parts/storage.js';
 
+const whereItIs =
+  'It is server.admin_key of the config. Where the config has none, it is in the file admin-key of server.data_dir; ' +
+  'the first start printed it.';
+
 /** @param {{ params: URLSearchParams }} props */
 export function LoginPage({ params }) {
   const [fault, setFault] = useState('');
@@ -28,7 +32,7 @@ export function LoginPage({ params }) {
     <h1><${Logo} /> Model Gateway</h1>
     <label for="key">Admin key</label>
     <input id="key" name="key" type="password" required autofocus autocomplete="current-password" aria-describedby="login-says" />
-    <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? 'It is server.admin_key of the config. Where the config has none, it is in the file admin-key of server.data_dir; the first start printed it.' : fault}</p>
+    <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? whereItIs : fault}</p>
     <button class="button button-main" disabled=${isBusy}>Sign in</button>
   </form></main>`;
 }

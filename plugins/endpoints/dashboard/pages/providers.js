@@ -28,15 +28,15 @@ export function ProvidersPage() {
             <th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th>
             <th scope="col">Since the start</th><th scope="col">Trains on data</th>
           </tr></thead>
-          <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`)}</tbody>
+          <tbody>${on.map(
+            (provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`,
+          )}</tbody>
         </table></div>
         <${RestingTargets} />
         ${
           off.length > 0 &&
           html`<h2 class="section">Off</h2>
-            <p class="soft">
-              A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.
-            </p>
+            <p class="soft">${whyOff} Set the variable and restart the gateway, or write it into .env.</p>
             <ul class="off-list">${off.map(
               ({ id, missing, models }) => html`<li key=${id}>
                 <b>${id}</b>
@@ -48,9 +48,13 @@ export function ProvidersPage() {
     }`;
 }
 
+const whyOff = 'A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503.';
+
 function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, trainsOnData }, range, bucketMs }) {
   const [trial, run] = useProviderTest(id);
   const isFailing = seen !== null && seen.lastFailedAt !== null && (seen.lastAnsweredAt ?? 0) < seen.lastFailedAt;
+  const failed = tried === null ? null : percent(tried.errors, tried.requests);
+  const answeredHref = `/dashboard/logs?provider=${encodeURIComponent(id)}&status=ok`;
   return html`<tr>
       <td title=${`${id}${baseUrl ? `\n${baseUrl}` : ''}`}>
         <span class="cell-name">${id}</span>
@@ -79,8 +83,8 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
             </a>
             <${Worst} tried=${tried} bucketMs=${bucketMs} />`
       }</td>
-      <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td>
-      <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}&status=ok`}>${count(use.requests - use.errors)}</a>`}</td>
+      <td class="num ${failed !== null && failsMuch(tried) ? 'is-bad' : ''}">${failed ?? unknown}</td>
+      <td class="num">${use === null ? unknown : html`<a href=${answeredHref}>${count(use.requests - use.errors)}</a>`}</td>
       <td class="num">${count(models)}</td><td class="num">${duration(use?.latencyP50Ms)}</td>
       <td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td>
       <td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
@@ -92,5 +96,7 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
       }</td>
       <td>${trainsOnData === null ? html`<span class="soft">not said</span>` : trainsOnData ? 'yes' : 'no'}</td>
     </tr>
-    <tr class="opened trial ${trial === null ? 'is-empty' : ''}"><td colspan="13"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td></tr>`;
+    <tr class="opened trial ${trial === null ? 'is-empty' : ''}">
+      <td colspan="13"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td>
+    </tr>`;
 }

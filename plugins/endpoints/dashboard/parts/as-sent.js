@@ -14,7 +14,11 @@ export function AsSent({ data: { record, bodies, asked } }) {
   const { upstream, attempts, request } = record;
   const [chosen, choose] = useState(/** @type {number | null} */ (null));
   if (upstream === null || upstream === undefined) {
-    return html`<${Notice} title="What was sent is not on record">${bodies === false || request === null ? 'Bodies are not stored for this request.' : 'The provider answered without a network, or the record is older than this view.'}<//>`;
+    const why =
+      bodies === false || request === null
+        ? 'Bodies are not stored for this request.'
+        : 'The provider answered without a network, or the record is older than this view.';
+    return html`<${Notice} title="What was sent is not on record">${why}<//>`;
   }
   if (upstream.length === 0) return html`<${Notice} title="No provider was asked">${record.error?.message}<//>`;
   // the answer came from the last attempt
@@ -32,7 +36,9 @@ export function AsSent({ data: { record, bodies, asked } }) {
     <p class="as-sent-line"><b>${sent.method}</b> <code>${sent.url}</code></p>
     <details class="thought">
       <summary>${plural(Object.keys(sent.headers).length, 'header')}, without credentials</summary>
-      <dl class="facts">${Object.entries(sent.headers).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl class="facts">
+        ${Object.entries(sent.headers).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+      </dl>
     </details>
     ${
       typeof sent.body === 'string'

@@ -8,7 +8,8 @@ import { clock, count, minute, plural, span } from './format.js';
  */
 export function wordsOfTried({ requests, errors, rescued }) {
   if (errors === 0) return plural(requests, 'attempt');
-  return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : rescued === 0 ? 'none rescued' : `${count(errors - rescued)} not rescued`}`;
+  const lost = rescued === 0 ? 'none rescued' : `${count(errors - rescued)} not rescued`;
+  return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : lost}`;
 }
 
 /** A time counts as bad from this share of failed attempts on, and from this many. */
@@ -38,7 +39,8 @@ export function worstOf(points, bucketMs) {
 export function Worst({ tried, bucketMs }) {
   const worst = worstOf(tried.points, bucketMs);
   if (worst === null) return null;
-  return html`<span class="soft">${worst.to >= Date.now() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`}</span>`;
+  const when = worst.to >= Date.now() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`;
+  return html`<span class="soft">${when}</span>`;
 }
 
 /**

@@ -62,6 +62,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   const rows = sorted(data.rows, columns, params.get('sort') ?? '-measure');
   const shown = rows.slice(0, top);
   const most = Math.max(...shown.map((row) => measure.of(row) ?? 0));
+  const found = `${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}`;
   return html`<div class="table-scroll"><table class="table breakdown">
       <${SortHead} columns=${columns} params=${params} usual="-measure" />
       <tbody>${shown.map(
@@ -79,7 +80,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
         />`,
       )}</tbody>
       <tfoot><tr>
-        <th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th>
+        <th scope="row">${rows.length > shown.length ? `${shown.length} of ${found}` : 'All'}</th>
         <td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td />
         <${Numbers} row=${data.total} others=${others} />
       </tr></tfoot>

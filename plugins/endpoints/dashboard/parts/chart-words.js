@@ -35,6 +35,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
  */
 export function ChartTable({ title, times, lines, format, isByDay }) {
   const [isOpen, setOpen] = useState(false);
+  const textOf = ({ values, estimated }, index) => (values[index] === null ? '–' : aboutPart(format(values[index]), estimated?.[index]));
   return html`<details class="chart-table" onToggle=${(event) => setOpen(event.target.open)}>
     <summary>View as table<span class="hidden">: ${title}</span></summary>
     ${
@@ -44,7 +45,7 @@ export function ChartTable({ title, times, lines, format, isByDay }) {
         <tbody>${times.map(
           (at, index) => html`<tr key=${at}>
             <td>${isByDay ? dayInUtc(at) : exact(at).replace(/\.\d+Z?$/, '')}</td>
-            ${lines.map(({ label, values, estimated }) => html`<td class="num" key=${label}>${values[index] === null ? '–' : aboutPart(format(values[index]), estimated?.[index])}</td>`)}
+            ${lines.map((line) => html`<td class="num" key=${line.label}>${textOf(line, index)}</td>`)}
           </tr>`,
         )}</tbody>
       </table></div>`

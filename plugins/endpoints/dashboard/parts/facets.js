@@ -43,6 +43,7 @@ function Facet({ field, values, params }) {
   const most = Math.max(...values.map(({ count }) => count));
   const shown = all ? values : values.slice(0, shownFirst);
   const label = labels[field] ?? keyOf(field);
+  const more = all ? 'fewer' : `${values.length - shownFirst} more`;
   return html`<details class="facet" open>
     <summary>
       <${Icon} name="right" />
@@ -60,7 +61,7 @@ function Facet({ field, values, params }) {
         params=${params}
       />`,
     )}</ul>
-    ${values.length > shownFirst && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? 'fewer' : `${values.length - shownFirst} more`}</button>`}
+    ${values.length > shownFirst && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${more}</button>`}
   </details>`;
 }
 

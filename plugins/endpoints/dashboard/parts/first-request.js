@@ -8,9 +8,9 @@ import { Notice } from './states.js';
 import { tail } from './tail.js';
 
 /**
- * @param {{ isOver: boolean, isLive?: boolean, answer: unknown, flipped: () =>
- * void, widen: string }} props `isOver`: the range of the page is in the past;
- *   `isLive`: the list gets new requests by itself; `answer`: the last answer or error of the page; `flipped` is called when a request may have come
+ * @param {{ isOver: boolean, isLive?: boolean, answer: unknown, flipped: () => void, widen: string }} props
+ *   `isOver`: the range of the page is in the past; `isLive`: the list gets new requests by itself; `answer`: the last answer or error of
+ *   the page; `flipped` is called when a request may have come
  */
 export function FirstRequest({ isOver, ...more }) {
   if (isOver) return html`<${Notice} icon="search" title="No request in this time"><a href=${more.widen}>Look at the last 30 days</a><//>`;
@@ -38,6 +38,7 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
   }, [isLive]);
   const { data: models } = useData('/api/models');
   const line = curlOf({ model: firstChoice(models), messages: [{ role: 'user', content: 'Hello' }] });
+  const tryIt = html`<a href="/dashboard/playground">Try it in the playground</a>`;
   return html`<section class="first">
     <div class="first-pulse" aria-hidden="true" />
     <h2>Waiting for a request</h2>
@@ -46,10 +47,6 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
       <pre tabindex="0" aria-label="A first request"><code>${line}</code></pre>
       <${Copy} text=${line} what="the request" />
     </div>
-    <p class="soft">
-      <a href="/dashboard/connect">
-        Other clients
-      </a> · <a href="/dashboard/playground">Try it in the playground</a> · <a href=${widen}>Look at the last 30 days</a>
-    </p>
+    <p class="soft"><a href="/dashboard/connect">Other clients</a> · ${tryIt} · <a href=${widen}>Look at the last 30 days</a></p>
   </section>`;
 }

@@ -6,23 +6,24 @@ import { count, dayOf, money, plural } from './format.js';
 const mostShown = 50;
 const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'at one time' };
 
+const keyOf = ({ by, value, limit, per }) => `${by} ${value} ${limit} ${per}`;
+
 /** Empty where the config has no limits, or no route/limits. */
 export function Limits() {
   const { data } = useData('/api/limits', { everyMs: 5000 });
   if (data === null || data.total === 0) return null;
   const shown = data.data.slice(0, mostShown);
   const refused = Object.values(data.refusals).reduce((sum, times) => sum + times, 0);
+  const order = shown.length < data.total ? `The fullest ${shown.length} of ${count(data.total)}.` : 'The fullest first.';
   return html`<h2 class="section">Limits and budgets</h2>
-    <p class="soft">
-      ${shown.length < data.total ? `The fullest ${shown.length} of ${count(data.total)}.` : 'The fullest first.'}${refused > 0 && ` ${plural(refused, 'request was', 'requests were')} refused since the start.`}
-    </p>
+    <p class="soft">${order}${refused > 0 && ` ${plural(refused, 'request was', 'requests were')} refused since the start.`}</p>
     <div class="table-scroll"><table class="table">
       <thead><tr>
         <th scope="col">By</th><th scope="col">Value</th><th scope="col">Limit</th><th scope="col" class="num">Used</th>
         <th scope="col" class="num">of</th><th scope="col"><span class="hidden">Bar</span></th>
         <th scope="col" class="num">Full</th><th scope="col">At this pace</th><th scope="col">Begins anew</th>
       </tr></thead>
-      <tbody>${shown.map((limit) => html`<${Row} key=${`${limit.by} ${limit.value} ${limit.limit} ${limit.per}`} limit=${limit} />`)}</tbody>
+      <tbody>${shown.map((limit) => html`<${Row} key=${keyOf(limit)} limit=${limit} />`)}</tbody>
     </table></div>`;
 }
 

@@ -66,10 +66,9 @@ function bestOf(models, [, , of, isMost = false]) {
 /** @param {{ models: any[], chosen: string[], offReason: (provider: string) => string | undefined }} props */
 export function ModelCompare({ models, chosen, offReason }) {
   const without = (id) => chosen.filter((one) => one !== id);
+  const allModels = html`<a class="button" href=${withParams({ view: null })}><${Icon} name="left" />All models</a>`;
   return html`<p class="compare-head">
-      <a class="button" href=${withParams({ view: null })}>
-        <${Icon} name="left" />All models
-      </a> ${models.length > 1 && html`<${AskAll} models=${models} />`}
+      ${allModels} ${models.length > 1 && html`<${AskAll} models=${models} />`}
     </p>
     <div class="table-scroll"><table class="table compare">
       <thead><tr>
@@ -125,13 +124,11 @@ const Providers = ({ model, providers, offReason }) =>
 export function TriedInWords({ model, provider, tried, missing }) {
   if (missing) return html`<span class="soft">off: ${missing} is not set</span>`;
   if (tried === null) return html`<span class="soft">not asked</span>`;
-  return html`<a href=${hrefOf('/dashboard/logs', new URLSearchParams({ model, tried: provider }))}>${count(tried.requests)} asked</a>, ${
-    failsMuch(tried)
-      ? html`<span class="is-bad">${percent(tried.errors, tried.requests)} failed</span>`
-      : tried.errors === 0
-        ? 'none failed'
-        : `${percent(tried.errors, tried.requests)} failed`
-  }, p50 ${duration(tried.latencyP50Ms)}, p95 ${duration(tried.latencyP95Ms)}`;
+  const href = hrefOf('/dashboard/logs', new URLSearchParams({ model, tried: provider }));
+  const words = tried.errors === 0 ? 'none failed' : `${percent(tried.errors, tried.requests)} failed`;
+  const failed = failsMuch(tried) ? html`<span class="is-bad">${words}</span>` : words;
+  const times = `p50 ${duration(tried.latencyP50Ms)}, p95 ${duration(tried.latencyP95Ms)}`;
+  return html`<a href=${href}>${count(tried.requests)} asked</a>, ${failed}, ${times}`;
 }
 
 /** Opens the playground with the first of the models. */

@@ -54,7 +54,9 @@ export function TrialMark({ trial: { isRunning, model, id, ms, fault } }) {
   const more = html` <code class="soft">${model}</code>${id && html` <a href=${`/dashboard/logs/${id}`}>See it in the log</a>`}`;
   if (!fault) return html`<span class="mark mark-ok"><${Icon} name="check" />answered in ${duration(ms)}</span>${more}`;
   if (fault.status === 401) {
-    return html`<span class="mark mark-warn"><${Icon} name="keys" />callers need a key</span> This page has none. <a href=${`/dashboard/playground?model=${encodeURIComponent(model ?? '')}`}>Test it in the playground with one</a>`;
+    const playground = `/dashboard/playground?model=${encodeURIComponent(model ?? '')}`;
+    const mark = html`<span class="mark mark-warn"><${Icon} name="keys" />callers need a key</span>`;
+    return html`${mark} This page has none. <a href=${playground}>Test it in the playground with one</a>`;
   }
   return html`<span class="mark mark-bad"><${Icon} name="cross" />${fault.code ?? fault.name}</span> ${fault.message}${more}`;
 }

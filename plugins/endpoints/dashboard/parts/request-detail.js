@@ -23,8 +23,9 @@ import { Waterfall } from './waterfall.js';
 export function RequestDetail({ id, params }) {
   const { data, error, reload } = useData(`/api/views/request/${encodeURIComponent(id)}`);
   if (error !== null && error.status === 404) {
+    const again = html`<button type="button" class="link" onClick=${reload}>Look again</button>`;
     return html`<div class="detail"><${Notice} title="This request is not on record">
-      It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button>
+      It may be older than what is kept, or its record is still on the way to the store. ${again}
     <//></div>`;
   }
   if (error !== null) return html`<div class="detail"><${Fault} error=${error} retry=${reload} /></div>`;
@@ -146,15 +147,13 @@ function Tabs({ data, params }) {
           </section>`,
       );
   }
+  const figure = (many) => html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`;
   return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(
     ([name, label, many]) => html`<a
       key=${name}
       href=${withParams({ tab: name === 'conversation' ? null : name })}
       aria-current=${open === name ? 'true' : undefined}
-    >
-      ${label}
-      ${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}
-    </a>`,
+    >${label}${many !== null && many !== undefined && figure(many)}</a>`,
   )}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
 }
@@ -180,15 +179,21 @@ function NoBodies({ record, bodies }) {
   if (record.outcome === 'refused' && record.request === null) {
     return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
   }
+  const turnItOn = 'Turn it on there to see prompts and answers of later requests.';
+  const why =
+    bodies === false
+      ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. ${turnItOn}`
+      : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`;
   return html`<${Notice} title="Bodies are not stored">
-    ${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`} Without its body a request cannot be sent again.
+    ${why} Without its body a request cannot be sent again.
   <//>`;
 }
 
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
   if (reasoningContent) {
+    const tokens = html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`;
     return html`<div class="prose-head">
-        <span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span>
+        <span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : tokens}</span>
         <${Copy} text=${reasoningContent} what="reasoning" label="Copy" />
       </div>
       <${Prose} text=${reasoningContent} more="reasoning" />`;
@@ -196,5 +201,8 @@ function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasonin
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) {
     return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
   }
-  return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider did not send its reasoning' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
+  if (!(usage.reasoningTokens > 0)) return html`<${Notice} icon="more" title="No reasoning">The answer came without any.<//>`;
+  return html`<${Notice} icon="more" title="The provider did not send its reasoning">
+    It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.
+  <//>`;
 }

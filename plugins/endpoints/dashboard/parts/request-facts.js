@@ -10,10 +10,11 @@ export function RequestFacts({ data: { record } }) {
   const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings, outcome } = record;
   const last = attempts.at(-1);
   const namesRequests = attempts.some(({ providerRequestId }) => providerRequestId !== undefined);
+  const alias = last?.externalId && last.externalId !== model ? `, as ${last.externalId}` : '';
   return html`<h3>Route</h3>
     <dl class="facts">
       <${Fact} name="Asked for">${requestedModel}<//>
-      <${Fact} name=${outcome === 'failed' ? 'Asked last' : 'Served by'}>${model === null ? null : `${model} at ${provider}${last?.externalId && last.externalId !== model ? `, as ${last.externalId}` : ''}`}<//>
+      <${Fact} name=${outcome === 'failed' ? 'Asked last' : 'Served by'}>${model === null ? null : `${model} at ${provider}${alias}`}<//>
       <${Fact} name="Why">${whyOf(record)}<//>
     </dl>
     ${
@@ -99,9 +100,10 @@ const askingOf =
 
 function Ends({ record }) {
   const { key, stream, finishReason, nativeFinishReason, clientRequestId, clientAddress, userAgent, path, configHash, outcome } = record;
+  const native = nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : '';
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
-    <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : ''}`}<//>
+    <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${native}`}<//>
     <${Fact} name="Key">${key ?? (outcome === 'refused' ? 'none that is known' : 'none: the gateway is open')}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
     <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${askingOf(record)('logs', 'agent', userAgent)}>Filter</a>`}<//>

@@ -103,32 +103,38 @@ function StoreBanner({ status }) {
   if (status === null) return null;
   const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
   const lost = dropped + deadLettered;
+  const isAway = connected === false && !['journal_full', 'journal_not_written'].includes(error);
   return html`
-    ${
-      error === 'journal_full' &&
-      html`<${Notice} tone="bad" title="The journal is full: records are lost">
-        Requests are served as before. Records are kept again when the store has taken some of the journal.
-      <//>`
-    }
-    ${
-      error === 'journal_not_written' &&
-      html`<${Notice} tone="bad" title="The journal cannot be written">
-        Requests are served as before. Their records wait in memory, where the end of the process loses them: mend the disk of the data folder, or make room on it, before you restart the gateway.
-      <//>`
-    }
-    ${
-      connected === false &&
-      !['journal_full', 'journal_not_written'].includes(error) &&
-      html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">
-        Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.
-      <//>`
-    }
-    ${
-      lost > 0 &&
-      html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">
-        ${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}
-      <//>`
-    }`;
+    ${error === 'journal_full' && html`<${JournalFull} />`}
+    ${error === 'journal_not_written' && html`<${JournalNotWritten} />`}
+    ${isAway && html`<${StoreAway} error=${error} waiting=${waitingRecords} />`}
+    ${lost > 0 && html`<${Lost} many=${lost} dropped=${dropped} refused=${deadLettered} />`}`;
+}
+
+const JournalFull = () =>
+  html`<${Notice} tone="bad" title="The journal is full: records are lost">
+    Requests are served as before. Records are kept again when the store has taken some of the journal.
+  <//>`;
+
+function JournalNotWritten() {
+  const toDo = 'mend the disk of the data folder, or make room on it, before you restart the gateway.';
+  return html`<${Notice} tone="bad" title="The journal cannot be written">
+    Requests are served as before. Their records wait in memory, where the end of the process loses them: ${toDo}
+  <//>`;
+}
+
+function StoreAway({ error, waiting }) {
+  const why = error ? ` (${String(error).replaceAll('_', ' ')})` : '';
+  const records = waiting > 0 ? `${plural(waiting, 'record')} wait` : 'Their records wait';
+  return html`<${Notice} tone="bad" title=${`The log store is away${why}`}>
+    Requests are served as before. ${records} in the journal and are stored when it is back; the live tail goes on.
+  <//>`;
+}
+
+function Lost({ many, dropped, refused }) {
+  const full = dropped > 0 ? 'The journal was full while the store was away. ' : '';
+  const dead = refused > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : '';
+  return html`<${Notice} tone="warn" title=${`${plural(many, 'record')} lost since the start`}>${full}${dead}<//>`;
 }
 
 /** The notice that every page but Config shows, which says why. */

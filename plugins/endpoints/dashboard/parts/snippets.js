@@ -42,11 +42,17 @@ const named = /^\/:host\/deployments\/:model(?=\/)/;
 export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
   // curl sends a header without a value only if its name ends with a semicolon
   const headers = Object.entries(metadata).map(
-    ([name, value]) => ` \\\n  -H '${shell(value === '' ? `x-gateway-${name};` : `x-gateway-${name}: ${value}`)}'`,
+    ([name, value]) => `-H '${shell(value === '' ? `x-gateway-${name};` : `x-gateway-${name}: ${value}`)}'`,
   );
   const text = JSON.stringify(body);
   const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
-  return `curl ${body.stream ? '-N ' : ''}${location.origin}${path.replace(named, '/v1')} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
+  return [
+    `curl ${body.stream ? '-N ' : ''}${location.origin}${path.replace(named, '/v1')}`,
+    "-H 'content-type: application/json'",
+    '-H "authorization: Bearer $GATEWAY_KEY"',
+    ...headers,
+    data,
+  ].join(' \\\n  ');
 }
 
 const shell = (text) => text.replaceAll("'", `'\\''`);
@@ -62,13 +68,13 @@ const pythonHeaders = (metadata) =>
     (text) => (isAscii(text) ? text : `${text}.encode()`),
   );
 /** @param {Record<string, string>} metadata */
-const nodeHeaders = (metadata) =>
-  `{${Object.entries(metadata)
-    .map(
-      ([name, value]) =>
-        `${JSON.stringify(`x-gateway-${name}`)}:${isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`}`,
-    )
-    .join()}}`;
+const nodeHeaders = (metadata) => {
+  const written = Object.entries(metadata).map(([name, value]) => {
+    const text = JSON.stringify(value);
+    return `${JSON.stringify(`x-gateway-${name}`)}:${isAscii(value) ? text : `Buffer.from(${text}).toString('latin1')`}`;
+  });
+  return `{${written.join()}}`;
+};
 
 /** The arguments that the Python client accepts. It refuses any other argument. */
 const ofClient = new Set([
@@ -107,7 +113,18 @@ export function pythonOf(body, metadata = {}) {
   const read = body.stream
     ? 'for chunk in answer:\n    if chunk.choices:\n        print(chunk.choices[0].delta.content or "", end="")'
     : 'print(answer.choices[0].message.content)';
-  return `import os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))\n\nanswer = client.chat.completions.create(\n${[...args, ...extra, ...headers].join('\n')}\n)\n${read}\n`;
+  return [
+    'import os',
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))`,
+    '',
+    'answer = client.chat.completions.create(',
+    [...args, ...extra, ...headers].join('\n'),
+    ')',
+    read,
+    '',
+  ].join('\n');
 }
 
 /** JSON as Python: only the words true, false and null differ, where they are not inside quotes. */
@@ -126,5 +143,13 @@ export function typescriptOf(body, metadata = {}) {
   const read = body.stream
     ? "for await (const chunk of answer) process.stdout.write(chunk.choices[0]?.delta.content ?? '');"
     : 'console.log(answer.choices[0]?.message.content);';
-  return `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${base()}', apiKey: process.env.GATEWAY_KEY ?? 'none' });\n\nconst answer = await client.chat.completions.create(${JSON.stringify(body, null, 2)}${headers});\n${read}\n`;
+  return [
+    "import OpenAI from 'openai';",
+    '',
+    `const client = new OpenAI({ baseURL: '${base()}', apiKey: process.env.GATEWAY_KEY ?? 'none' });`,
+    '',
+    `const answer = await client.chat.completions.create(${JSON.stringify(body, null, 2)}${headers});`,
+    read,
+    '',
+  ].join('\n');
 }

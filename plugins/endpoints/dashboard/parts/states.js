@@ -40,11 +40,9 @@ export function Fault({ error, retry }) {
     return () => clearTimeout(timer);
   }, [error]);
   const [title, more] = wordsOf(error);
-  return html`<${Notice} tone="bad" title=${title}>
-    ${error.message === `${title}.` ? '' : error.message}${more === '' ? '' : ` ${more}`} ${
-      retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`
-    }
-  <//>`;
+  const message = error.message === `${title}.` ? '' : error.message;
+  const again = retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`;
+  return html`<${Notice} tone="bad" title=${title}>${message}${more === '' ? '' : ` ${more}`} ${again}<//>`;
 }
 
 /** The notice for a module that the gateway no longer has. @param {{ what: string }} props */

@@ -15,9 +15,7 @@ export function RestingTargets() {
     last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last'),
   ];
   return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
-    <p class="soft">
-      A target is a provider with one of its keys, and a model. While one rests, its requests go to the others. One that was outrun again and again (hedge_ms) is asked after the others.
-    </p>
+    <p class="soft">${whatRests} One that was outrun again and again (hedge_ms) is asked after the others.</p>
     <div class="table-scroll"><table class="table">
       <thead><tr>
         <th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th>
@@ -28,15 +26,24 @@ export function RestingTargets() {
     </table></div>`;
 }
 
-function Row({ target: { target, models, state, why, restsUntil, askedLastUntil, calls, failures }, changed }) {
+const whatRests = 'A target is a provider with one of its keys, and a model. While one rests, its requests go to the others.';
+
+function stateOf({ state, restsUntil, askedLastUntil }) {
+  if (state === 'resting') return `rests until ${clock(Date.parse(restsUntil))}`;
+  if (state === 'trying') return 'its rest is over; one request at a time tries it';
+  return `is asked last until ${clock(Date.parse(askedLastUntil))}`;
+}
+
+function Row({ target, changed }) {
+  const { target: name, models, why, calls, failures } = target;
   const [fault, setFault] = useState(/** @type {string | null} */ (null));
   const wake = () =>
-    ask(`/api/targets/wake?name=${encodeURIComponent(target)}`, { method: 'POST' }).then(changed, (error) => setFault(error.message));
+    ask(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' }).then(changed, (error) => setFault(error.message));
   return html`<tr>
-    <td title=${models.join(', ')}><span class="cell-name">${target}</span></td>
+    <td title=${models.join(', ')}><span class="cell-name">${name}</span></td>
     <td><span class="mark mark-warn">
       <${Icon} name="alert" />
-      ${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'its rest is over; one request at a time tries it' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}
+      ${stateOf(target)}
     </span></td>
     <td>${why ?? 'outrun'}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
     <td class="cell-tool">

@@ -26,10 +26,13 @@ function sinceLabel(since) {
   return `Last ${unit === undefined ? since : plural(Number(amount), ...units[/** @type {keyof typeof units} */ (unit)])}`;
 }
 
+/** Whether the address has just this range. */
+const isChosen = (params, { from, to = null }) => params.get('from') === from && params.get('to') === to;
+
 /** The name of the range, for example `Last 24 hours`. @param {URLSearchParams} params */
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
-  const named = calendarRanges(Date.now()).find((range) => params.get('from') === range.from && params.get('to') === (range.to ?? null));
+  const named = calendarRanges(Date.now()).find((range) => isChosen(params, range));
   if (named !== undefined) return named.label;
   if (since !== null) return sinceLabel(since);
   // where the range is not in the present year only, both ends show their year
@@ -42,23 +45,15 @@ const exactTime = () => import('./exact-time.js').then((part) => part.ExactTime)
 /** @param {{ params: URLSearchParams }} props */
 export function TimeRange({ params }) {
   const { from, to, since } = rangeOf(params);
-  return html`<${Menu} name="time" icon="clock" label=${rangeLabel(params)} title=${`${exact(from)} to ${exact(to)} (t)`}>${(
-    close,
-  ) => html`<div class="menu-list">${Object.entries(presets).map(
-    ([name, label]) => html`<a
-      key=${name}
-      href=${hrefOfRange(params, { since: name })}
-      aria-current=${since === name ? 'true' : undefined}
-      onClick=${close}
-    >${label}</a>`,
-  )}</div>
-    <div class="menu-list menu-calendar">${calendarRanges(Date.now()).map(
-      ({ label, ...range }) => html`<a
-        key=${label}
-        href=${hrefOfRange(params, range)}
-        aria-current=${params.get('from') === range.from && params.get('to') === (range.to ?? null) ? 'true' : undefined}
-        onClick=${close}
-      >${label}</a>`,
-    )}</div>
-    <${Later} load=${exactTime} from=${from} to=${to} params=${params} close=${close} />`}<//>`;
+  const content = (close) => {
+    const entryOf = (label, range, isCurrent) =>
+      html`<a key=${label} href=${hrefOfRange(params, range)} aria-current=${isCurrent ? 'true' : undefined} onClick=${close}>${label}</a>`;
+    const relative = Object.entries(presets).map(([name, label]) => entryOf(label, { since: name }, since === name));
+    const calendar = calendarRanges(Date.now()).map(({ label, ...range }) => entryOf(label, range, isChosen(params, range)));
+    return html`<div class="menu-list">${relative}</div>
+      <div class="menu-list menu-calendar">${calendar}</div>
+      <${Later} load=${exactTime} from=${from} to=${to} params=${params} close=${close} />`;
+  };
+  const title = `${exact(from)} to ${exact(to)} (t)`;
+  return html`<${Menu} name="time" icon="clock" label=${rangeLabel(params)} title=${title}>${content}<//>`;
 }

@@ -29,7 +29,8 @@ function figuresOf(row, total, rank) {
 }
 
 const strangers =
-  'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.';
+  'The list of its errors also has requests that were refused before their key and their model were known. ' +
+  'They are no errors of the service, and are not counted as such.';
 
 /** The tooltip of a row. @param {any} row @param {string} none */
 export const aboutRow = (row, none) =>
@@ -45,18 +46,17 @@ export const aboutRow = (row, none) =>
 export function TopList({ title, rows, total, rank, link, more, none = '(none)' }) {
   const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
   const most = Math.max(...rows.map(size)) || 1;
+  const rowOf = (row) => {
+    const failed = html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`;
+    const figures = figuresOf(row, total, rank);
+    return html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${aboutRow(row, none)}>
+      <span class="top-name">${nameOf(row.value, none)}</span>
+      ${figures.map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
+      <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && failed}</span>
+    </a></li>`;
+  };
   return html`<section class="card top">
     <header><h2>${title}</h2><a href=${more}>Breakdown</a></header>
-    ${
-      rows.length === 0
-        ? html`<p class="soft">Nothing in this time.</p>`
-        : html`<ol>${rows.map(
-            (row) => html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${aboutRow(row, none)}>
-              <span class="top-name">${nameOf(row.value, none)}</span>
-              ${figuresOf(row, total, rank).map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
-              <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`}</span>
-            </a></li>`,
-          )}</ol>`
-    }
+    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map(rowOf)}</ol>`}
   </section>`;
 }

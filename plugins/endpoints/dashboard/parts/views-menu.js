@@ -7,8 +7,6 @@ const savedViews = () => import('./saved-views.js').then((part) => part.SavedVie
 
 /** @param {{ href: string }} props `href` is the address that can be saved */
 export const ViewsMenu = ({ href }) =>
-  html`<${Menu} name="views" icon="views" label="Views" title="Saved views (v)">${(close) => html`<${Later}
-    load=${savedViews}
-    href=${href}
-    close=${close}
-  />`}<//>`;
+  html`<${Menu} name="views" icon="views" label="Views" title="Saved views (v)">
+    ${(close) => html`<${Later} load=${savedViews} href=${href} close=${close} />`}
+  <//>`;

@@ -132,7 +132,8 @@ export function Waterfall({ record }) {
       ({ name, note, parts, tone, text }) => html`<li key=${name + note} class=${tone && `is-${tone}`}>
         <span class="waterfall-name" title=${name}>${name}</span>
         <span class="waterfall-track" aria-hidden="true">
-          ${bands.map(([kind, p50, p95]) => bar(`usual-${kind}`, begin + p50, begin + p95))}${parts.map(({ kind, from, to }) => bar(kind, from, to))}
+          ${bands.map(([kind, p50, p95]) => bar(`usual-${kind}`, begin + p50, begin + p95))}
+          ${parts.map(({ kind, from, to }) => bar(kind, from, to))}
         </span>
         <span class="waterfall-time">${text}</span>
         <span class="waterfall-note" title=${note}>${note}</span>
@@ -146,6 +147,10 @@ export function Waterfall({ record }) {
 }
 
 const names = { first: 'first token', whole: 'all of it' };
+
+const wordsOf = ([kind, low, high], at) =>
+  html`${at > 0 && '; '}
+    <span key=${kind} class="usual-mark bar-usual-${kind}" aria-hidden="true" /> ${names[kind]} ${duration(low)} to ${duration(high)}`;
 
 /** The bands in words, with the place of this request among the others. */
 function Usual({ record, data: { typical, hours }, bands }) {
@@ -162,8 +167,7 @@ function Usual({ record, data: { typical, hours }, bands }) {
         ? 'slower than half of them'
         : 'faster than half of them';
   const times = took > 2 * p50 ? html`: ${(took / p50).toFixed(1)} × the p50` : '';
-  return html`Typical for ${of}: ${bands.map(
-    ([kind, low, high], at) => html`${at > 0 && '; '}
-      <span key=${kind} class="usual-mark bar-usual-${kind}" aria-hidden="true" /> ${names[kind]} ${duration(low)} to ${duration(high)}`,
-  )} (p50 to p95 of ${count(requests)} in the ${before} before). ${attempts.length > 1 ? 'Its last attempt' : 'This one'} is ${place}${times}.`;
+  const those = `p50 to p95 of ${count(requests)} in the ${before} before`;
+  const what = attempts.length > 1 ? 'Its last attempt' : 'This one';
+  return html`Typical for ${of}: ${bands.map(wordsOf)} (${those}). ${what} is ${place}${times}.`;
 }
