@@ -46,10 +46,9 @@ export function BreakdownPage({ params }) {
   const metric = metricOf(params, by);
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
-  const { data, error, loading, reload } = useData(
-    `/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`,
-    { everyMs: range.isRelative ? 20_000 : 0 },
-  );
+  const query = apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) });
+  const everyMs = range.isRelative ? 20_000 : 0;
+  const { data, error, loading, reload } = useData(`/api/views/breakdown?${query}`, { everyMs });
   const shownRange = useShownRange(range, loading);
   const keyed = data?.keyed ?? [by].filter(isKeyed);
   const rows = apiParams(params, { by, format: 'csv' });

@@ -62,19 +62,10 @@ const costOf = ({ cost, estimated, turns }) => aboutSum(money(cost), { estimated
 
 function Table({ data: { by, data, isAll }, params }) {
   const newest = `These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time`;
-  const href = ({ value, of }) =>
-    hrefOf(
-      '/dashboard/conversations',
-      new URLSearchParams([
-        ...timeOf(params),
-        ...(value === null
-          ? [['of', of]]
-          : [
-              ['by', by],
-              ['value', value],
-            ]),
-      ]),
-    );
+  const href = ({ value, of }) => {
+    const which = value === null ? { of } : { by, value };
+    return hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...Object.entries(which)]));
+  };
   return html`<div class="table-scroll"><table class="table conversations">
       <thead><tr>
         <th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th>
@@ -99,10 +90,8 @@ function Table({ data: { by, data, isAll }, params }) {
 function One({ params }) {
   const asked = new URLSearchParams([...params].filter(([name]) => ['of', 'by', 'value'].includes(name)));
   const { data, error, reload } = useData(`/api/views/conversation?${asked}`);
-  const back = hrefOf(
-    '/dashboard/conversations',
-    new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]),
-  );
+  const by = params.has('by') ? [['by', params.get('by') ?? '']] : [];
+  const back = hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...by]));
   return html`<${Head} title=${html`<a href=${back}>Conversations</a> <span class="soft">/</span> ${data?.value ?? 'Conversation'}`}>
       <${MarkdownSwitch} />
       ${

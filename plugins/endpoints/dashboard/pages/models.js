@@ -52,15 +52,11 @@ function List({ data, params, chosen, offReason }) {
     () => searchOf(text, (provider) => isAll || offReason(provider) === undefined),
     [text, isAll, data],
   );
-  const shown = useMemo(
-    () =>
-      sorted(
-        data.data.filter((model) => (isAll || model.isOn) && fits(model)),
-        columns,
-        params.get('sort') ?? '-requests',
-      ),
-    [fits, params.get('sort')],
-  );
+  const order = params.get('sort') ?? '-requests';
+  const shown = useMemo(() => {
+    const found = data.data.filter((model) => (isAll || model.isOn) && fits(model));
+    return sorted(found, columns, order);
+  }, [fits, order]);
   const table = html`<div class="table-scroll"><table class="table models">
     <${SortHead} columns=${columns} params=${params} usual="-requests" />
     <tbody>${shown.map(

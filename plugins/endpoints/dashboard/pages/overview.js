@@ -54,10 +54,9 @@ export function OverviewPage({ params }) {
   const meta = params.get('meta');
   const asked = params.get('rank') ?? '';
   const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
-  const { data, error, loading, reload } = useData(
-    `/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`,
-    { everyMs: range.isRelative ? 10_000 : 0, changes },
-  );
+  const query = apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) });
+  const everyMs = range.isRelative ? 10_000 : 0;
+  const { data, error, loading, reload } = useData(`/api/views/overview?${query}`, { everyMs, changes });
   const shownRange = useShownRange(range, loading);
   const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
@@ -140,11 +139,10 @@ function Largest({ data, rank, params }) {
 
 /** The measure of a breakdown for each rank of a list. */
 const metricOf = { requests: 'requests', cost: 'cost', errors: 'errors', latency: 'latency-p95' };
-const withMore = (params, by, rank = 'cost') =>
-  hrefOf(
-    '/dashboard/breakdown',
-    new URLSearchParams([...timeOf(params), ['by', by], ...(rank === 'cost' ? [] : [['metric', metricOf[rank]]])]),
-  );
+function withMore(params, by, rank = 'cost') {
+  const metric = rank === 'cost' ? [] : [['metric', metricOf[rank]]];
+  return hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by], ...metric]));
+}
 
 function Spend({ data, range, params }) {
   const { times, lines } = stackOf(data.byModel, range, {

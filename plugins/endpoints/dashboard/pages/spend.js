@@ -129,14 +129,7 @@ function ByDay({ data: { points, all, from, to, total } }) {
 function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
   const all = Number(total.cost ?? 0);
   const most = Math.max(...rows.map(({ cost }) => Number(cost ?? 0)), 0);
-  const href = (value) =>
-    hrefOf(
-      '/dashboard/logs',
-      new URLSearchParams([
-        ['from', dateOf(from)],
-        [by, value ?? ''],
-      ]),
-    );
+  const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams({ from: dateOf(from), [by]: value ?? '' }));
   return html`<div class="table-scroll spend-rows"><table class="table">
       <thead><tr>
         <th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th>

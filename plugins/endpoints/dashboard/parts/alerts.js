@@ -20,16 +20,11 @@ function filterOf(of) {
 /** @param {{ alerts: any, params: URLSearchParams }} props `alerts`: the answer of `/api/alerts`, null where there is none */
 export function Alerts({ alerts, params }) {
   if (alerts === null || (alerts.data.length === 0 && alerts.webhook.fault === null)) return null;
-  const hrefOfAlert = ({ watches, of }) =>
-    hrefOf(
-      '/dashboard/logs',
-      new URLSearchParams([
-        ...timeOf(params),
-        ...Object.entries(
-          watches === 'provider' ? { tried: of } : { ...filterOf(of), ...filters[/** @type {keyof typeof filters} */ (watches)] },
-        ),
-      ]),
-    );
+  const hrefOfAlert = ({ watches, of }) => {
+    const own = filters[/** @type {keyof typeof filters} */ (watches)];
+    const wanted = watches === 'provider' ? { tried: of } : { ...filterOf(of), ...own };
+    return hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(wanted)]));
+  };
   return html`<section class="card alerts" aria-label="Alerts">
     ${
       alerts.data.length > 0 &&

@@ -60,24 +60,18 @@ function linesOf(body, all, word) {
       lines.push({ path, depth, text: `${head}${short(leaf.text)}${tail}`, mark, note, marks: mark === 'same' ? 0 : 1 });
       return lines.at(-1)?.marks ?? 0;
     }
-    const [open, close] = Array.isArray(value) ? '[]' : '{}';
+    const isList = Array.isArray(value);
+    const [open, close] = isList ? '[]' : '{}';
     const entries = Object.entries(value);
     const begin = { path, depth, text: `${head}${open}`, mark: /** @type {const} */ ('same'), note: null, marks: 0 };
     lines.push(begin);
-    const marks = entries.reduce(
-      (sum, [key, inner], at) =>
-        sum +
-        write(inner, {
-          path: pathOf(path, key, Array.isArray(value)),
-          depth: depth + 1,
-          head: Array.isArray(value) ? '' : `${JSON.stringify(key)}: `,
-          tail: at === entries.length - 1 ? '' : ',',
-        }),
-      0,
-    );
-    begin.marks = marks;
-    lines.push({ ...begin, text: `${close}${tail}`, marks });
-    return marks;
+    for (const [at, [key, inner]] of entries.entries()) {
+      const name = isList ? '' : `${JSON.stringify(key)}: `;
+      const comma = at === entries.length - 1 ? '' : ',';
+      begin.marks += write(inner, { path: pathOf(path, key, isList), depth: depth + 1, head: name, tail: comma });
+    }
+    lines.push({ ...begin, text: `${close}${tail}` });
+    return begin.marks;
   };
   write(body, { path: '', depth: 0, head: '', tail: '' });
   return lines;

@@ -91,19 +91,17 @@ export function BreakdownTable({ data, name, metric, top, params }) {
 /** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
 const empty = html`<span class="soft">${nameOf('')}</span>`;
 
+/** The parameters of the address that are none of the log. */
+const ofBreakdown = ['by', 'sub', 'metric', 'view', 'top', 'sort'];
+
 function Row({ row, by, metric, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
   const isTried = by.startsWith('attempt.');
   const sub = isTried || row.value === '' ? null : params.get('sub');
   const value = measure.of(row);
-  const link = hrefOf(
-    '/dashboard/logs',
-    onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), {
-      field: by === 'attempt.provider' ? 'tried' : by,
-      value: row.value ?? '',
-      not: false,
-    }),
-  );
+  const filters = new URLSearchParams([...params].filter(([name]) => !ofBreakdown.includes(name)));
+  const own = { field: by === 'attempt.provider' ? 'tried' : by, value: row.value ?? '', not: false };
+  const link = hrefOf('/dashboard/logs', onlyFilter(filters, own));
   return html`<tr>
       <td class="cell-name">
         ${

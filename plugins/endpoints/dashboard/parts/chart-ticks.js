@@ -50,17 +50,10 @@ const shift = (at, utc) => (utc ? 0 : new Date(at).getTimezoneOffset() * 60_000)
 
 /** The moment at which the clock of the shown zone has this time. @param {number} clock as if it were UTC @param {boolean} utc */
 function momentAt(clock, utc) {
+  if (utc) return clock;
   const read = new Date(clock);
-  return utc
-    ? clock
-    : new Date(
-        read.getUTCFullYear(),
-        read.getUTCMonth(),
-        read.getUTCDate(),
-        read.getUTCHours(),
-        read.getUTCMinutes(),
-        read.getUTCSeconds(),
-      ).getTime();
+  const [year, month, day] = [read.getUTCFullYear(), read.getUTCMonth(), read.getUTCDate()];
+  return new Date(year, month, day, read.getUTCHours(), read.getUTCMinutes(), read.getUTCSeconds()).getTime();
 }
 
 const labelWidth = 72;

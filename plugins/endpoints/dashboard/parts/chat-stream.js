@@ -43,11 +43,8 @@ export async function complete(body, how) {
   } catch (error) {
     if (how.signal.aborted || error instanceof ApiError) throw error;
     // each browser has words of its own for a connection that breaks
-    throw new ApiError(
-      0,
-      'unreachable',
-      answer.id === null ? 'The gateway does not answer.' : 'The connection to the gateway broke before the answer was whole.',
-    );
+    const broke = 'The connection to the gateway broke before the answer was whole.';
+    throw new ApiError(0, 'unreachable', answer.id === null ? 'The gateway does not answer.' : broke);
   }
 }
 

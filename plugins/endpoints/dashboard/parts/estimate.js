@@ -49,12 +49,10 @@ export const partly = (row) => (isRough(row) ? ', some of it estimated' : '');
  * A sum, marked with the number of its requests that are estimated, where these matter.
  * @param {string} text @param {{ estimated?: number, requests: number }} row
  */
-export const aboutSum = (text, { estimated = 0, requests }) =>
-  about(
-    text,
-    isRough({ estimated, requests }),
-    `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`,
-  );
+export function aboutSum(text, { estimated = 0, requests }) {
+  const why = `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`;
+  return about(text, isRough({ estimated, requests }), why);
+}
 
 /**
  * A sentence about the requests that a sum of costs leaves out; empty where it leaves out none.

@@ -58,9 +58,8 @@ function bestOf(models, [, , of, isMost = false]) {
   const values = of === undefined ? [] : models.map(of);
   const known = values.filter((value) => value !== null);
   const best = isMost ? Math.max(...known) : Math.min(...known);
-  return new Set(
-    known.length < 2 || known.every((value) => value === best) ? [] : values.flatMap((value, at) => (value === best ? [at] : [])),
-  );
+  if (known.length < 2 || known.every((value) => value === best)) return new Set();
+  return new Set(values.flatMap((value, at) => (value === best ? [at] : [])));
 }
 
 /** @param {{ models: any[], chosen: string[], offReason: (provider: string) => string | undefined }} props */

@@ -10,13 +10,11 @@ const longest = 60_000;
 /** @param {Blob} blob @param {ReadableWritablePair} stream */
 const through = async (blob, stream) => new Uint8Array(await new Response(blob.stream().pipeThrough(stream)).arrayBuffer());
 
+const isChanged = ([name, value]) => JSON.stringify(value) !== JSON.stringify(emptyForm[/** @type {keyof typeof emptyForm} */ (name)]);
+
 /** @param {import('./playground-request.js').Form} form @returns {Promise<string>} */
 export async function linkOf(form) {
-  const changed = Object.fromEntries(
-    Object.entries(form).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(emptyForm[/** @type {keyof typeof emptyForm} */ (name)]),
-    ),
-  );
+  const changed = Object.fromEntries(Object.entries(form).filter(isChanged));
   const packed = await through(new Blob([JSON.stringify(changed)]), new CompressionStream('deflate-raw'));
   const code = btoa(packed.reduce((text, byte) => text + String.fromCharCode(byte), ''))
     .replaceAll('+', '-')

@@ -153,6 +153,7 @@ export function formOf(request, metadata) {
   const rest = hasSystem ? messages.slice(1) : messages;
   const last = fieldsOf(rest.at(-1));
   const isBudget = Object.keys(reasoning ?? {}).join() === 'max_tokens';
+  const others = { ...(!isBudget && reasoning !== undefined && { reasoning }), ...more };
   return {
     ...emptyForm,
     models: [model],
@@ -166,11 +167,7 @@ export function formOf(request, metadata) {
     stream: stream === true,
     tools: pretty(tools),
     schema: pretty(format),
-    more: pretty(
-      Object.keys(more).length === 0 && (isBudget || reasoning === undefined)
-        ? undefined
-        : { ...(!isBudget && reasoning !== undefined && { reasoning }), ...more },
-    ),
+    more: pretty(Object.keys(others).length === 0 ? undefined : others),
     metadata: [...Object.entries(metadata ?? {}), ['', '']],
   };
 }

@@ -90,13 +90,10 @@ function Timings({ timings }) {
 }
 
 /** Addresses of pages about requests like this one, in a range of time that holds it. */
-const askingOf =
-  ({ createdAt }) =>
-  (page, name, value) =>
-    hrefOf(
-      `/dashboard/${page}`,
-      new URLSearchParams([...rangeHolding(Date.parse(createdAt), new URLSearchParams(location.search)), [name, value]]),
-    );
+function askingOf({ createdAt }) {
+  const range = rangeHolding(Date.parse(createdAt), new URLSearchParams(location.search));
+  return (page, name, value) => hrefOf(`/dashboard/${page}`, new URLSearchParams([...range, [name, value]]));
+}
 
 function Ends({ record }) {
   const { key, stream, finishReason, nativeFinishReason, clientRequestId, clientAddress, userAgent, path, configHash, outcome } = record;

@@ -44,17 +44,11 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
     line.values[at] += of(point);
     line.estimated[at] ||= isCounted && isRough(point);
   }
+  const shownAt = (at) => lines.map(({ values }) => values[at]);
   const rest = {
     label: 'Other',
     colour: '--c0',
-    values: wholes.map((point, at) =>
-      point === null
-        ? 0
-        : restOf(
-            of(point),
-            lines.map(({ values }) => values[at]),
-          ),
-    ),
+    values: wholes.map((point, at) => (point === null ? 0 : restOf(of(point), shownAt(at)))),
     estimated: wholes.map((point) => isCounted && point !== null && isRough(point)),
   };
   if (rest.values.some((value) => value > 0)) lines.push(rest);
