@@ -20,6 +20,8 @@ afterEach(async () => {
   vi.unstubAllGlobals();
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  // a page that still asks without its cookie would go to the sign-in while the next test opens its address
+  await page.goto('about:blank');
   await page.context().clearCookies();
   await scene.leave(page);
 });
