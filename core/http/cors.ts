@@ -11,8 +11,25 @@ const usualHeaders = 'authorization, content-type, x-api-key';
  * The headers that a script may read besides the usual ones. `*` is for all names,
  * including those that plugins add; a browser that does not support `*` uses the others.
  */
-const exposed =
-  '*, x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
+const exposed = [
+  '*',
+  'x-request-id',
+  'request-id',
+  'x-provider',
+  'x-adjusted',
+  'x-estimated',
+  'x-cache',
+  'x-should-retry',
+  'retry-after',
+  'retry-after-ms',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-tokens',
+  'x-budget-remaining',
+].join(', ');
 
 /**
  * safety: routes are found by the resolved and decoded path, so `/x/../api/logs`,

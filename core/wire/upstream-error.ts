@@ -246,11 +246,27 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
   });
 }
 
+/** Finds one of the patterns, in small or large letters. */
+const anyOf = (...patterns: readonly RegExp[]): RegExp => new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
+
 // wire: the words of vendors for a refused effort, in the order OpenAI and servers of its API,
 // Anthropic (by the path in the body, and by name), Gemini, OpenRouter, Ollama, Moonshot, DashScope,
 // OpenAI (the state of reasoning that is asked for with it) (error texts collected until 2026-11)
-const effortWords =
-  /reasoning[_ .]?effort|output_config\.effort|effort (?:level|parameter|value)|thinking[_ .]?(?:level|config)|thinking\.(?:type|adaptive|disabled)|adaptive thinking|only works in thinking mode|reasoning is mandatory|(?:think|reasoning) value|support (?:thinking|reasoning)\b|invalid thinking|enable_thinking|encrypted content is not supported/i;
+const effortWords = anyOf(
+  /reasoning[_ .]?effort/,
+  /output_config\.effort/,
+  /effort (?:level|parameter|value)/,
+  /thinking[_ .]?(?:level|config)/,
+  /thinking\.(?:type|adaptive|disabled)/,
+  /adaptive thinking/,
+  /only works in thinking mode/,
+  /reasoning is mandatory/,
+  /(?:think|reasoning) value/,
+  /support (?:thinking|reasoning)\b/,
+  /invalid thinking/,
+  /enable_thinking/,
+  /encrypted content is not supported/,
+);
 const refusalWords =
   /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected|restricted to/i;
 // wire: a budget has words of its own: "The thinking budget 0 is invalid",
@@ -278,8 +294,28 @@ function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
 // until 2026-11), and Vertex AI (google-gemini/gemini-cli#19727), xAI (cline/cline#3120), Moonshot, Together and SGLang,
 // llama.cpp, LM Studio, Ollama, Poolside behind OpenRouter (earendil-works/pi, packages/ai/src/utils/overflow.ts, 2026),
 // vLLM (vllm/v1/engine), DashScope (Alibaba Cloud Model Studio: Error codes), Z.ai (farion1231/cc-switch#6982)
-const lengthWords =
-  /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed|input token count is \d+ but model only supports|maximum prompt length is|exceeded model token limit|(?:longer|greater) than the (?:maximum model length|(?:model.s )?context length)|available context size|exceeded (?:max )?context length|maximum allowed input length|range of input length should be|prompt exceeds max length/i;
+const lengthWords = anyOf(
+  /maximum context length/,
+  /context window/,
+  /context limit/,
+  /prompt is too long/,
+  /input is too long/,
+  /too many total text bytes/,
+  /reduce the length of the messages/,
+  /too large for model with \d+ maximum/,
+  /current length is \d+ while limit is/,
+  /max_new_tokens.{0,20}must be/,
+  /maximum number of tokens allowed/,
+  /input token count is \d+ but model only supports/,
+  /maximum prompt length is/,
+  /exceeded model token limit/,
+  /(?:longer|greater) than the (?:maximum model length|(?:model.s )?context length)/,
+  /available context size/,
+  /exceeded (?:max )?context length/,
+  /maximum allowed input length/,
+  /range of input length should be/,
+  /prompt exceeds max length/,
+);
 
 /** The code that callers know, if the provider says the same in other words; null if it does not. */
 function meaning(complaint: Complaint): string | null {

@@ -226,12 +226,11 @@ function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing
     return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
   }
   const named = condition.values.filter((value) => value !== '');
-  const parts =
-    named.length === 0
-      ? []
-      : [
-          `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`,
-        ];
+  const parts: string[] = [];
+  if (named.length > 0) {
+    const [name, tags] = [params.add(tagNameOf(condition)), tagsSql(named, params)];
+    parts.push(`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${name} and t2.value in (${tags}))`);
+  }
   // cost: a look-up by name alone would read the index of tags from the first value of the name to the last, for each row
   return [...parts, ...(named.length < condition.values.length ? [`${grammar.keyedText(keyed, params.bind)} is null`] : [])].join(' or ');
 }
@@ -291,14 +290,21 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
   if (isSomeTags(condition)) {
-    return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
+    const tags = tagsSql(values, params);
+    return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${tags}) limit ${most}`;
   }
   const column = fieldOf(field).asked as Binned;
   const bound = boundOf(condition);
   const isAbove = operator.startsWith('>');
   const bin = binSql(column);
-  return `select id from gateway_requests where ${bin} ${isAbove ? '>=' : '<='} ${binOf(column, BigInt(bound))} and ${column} ${operator} cast(${params.add(bound)} as bigint) order by ${bin}${isAbove ? ' desc' : ''} limit ${most}`;
+  return `
+    select id from gateway_requests
+    where ${bin} ${isAbove ? '>=' : '<='} ${binOf(column, BigInt(bound))}
+    and ${column} ${operator} cast(${params.add(bound)} as bigint)
+    order by ${bin}${isAbove ? ' desc' : ''} limit ${most}`;
 }
+
+const tagsSql = (values: readonly string[], params: Params): string => values.map((value) => params.add(tagText(value))).join(', ');
 
 function boundOf(condition: Condition): string {
   const { field, values } = condition;

@@ -85,7 +85,11 @@ async function ofServer(client: Client): Promise<readonly MigrationState[]> {
 const standing = `
   select current_user as name, current_setting('transaction_read_only') = 'on' as "isReadOnly", current_setting('server_encoding') as encoding,
   current_schema() as schema, coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false) as "mayCreate",
-  (select string_agg(relname, ', ' order by relname) from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema()) and relname like 'gateway\\_%' and relkind in ('r', 'p') and not pg_has_role(relowner, 'USAGE')) as foreign`;
+  (
+    select string_agg(relname, ', ' order by relname) from pg_class
+    where relnamespace = (select oid from pg_namespace where nspname = current_schema()) and relname like 'gateway\\_%'
+    and relkind in ('r', 'p') and not pg_has_role(relowner, 'USAGE')
+  ) as foreign`;
 
 interface Standing {
   readonly name: string;

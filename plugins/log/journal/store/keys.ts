@@ -29,16 +29,24 @@ interface KeyDatabase {
 
 export type KeyStore = Omit<KeyTable, 'place'>;
 
-export function createKeyStore({ all, change, placeholder, idOf, list }: KeyDatabase): KeyStore {
-  const [first, second, third, fourth, fifth, sixth] = [1, 2, 3, 4, 5, 6].map(placeholder);
-  const sql = {
+/** The statements, with their parameters in the order of the placeholders. */
+function statementsOf({ placeholder, list }: Pick<KeyDatabase, 'placeholder' | 'list'>) {
+  const [first = '', second, third, fourth, fifth, sixth] = [1, 2, 3, 4, 5, 6].map(placeholder);
+  return {
     newest: 'select coalesce(max(version), 0) as version from gateway_keys',
     after: `select name, version, data from gateway_keys where version > ${first} order by version`,
     one: `select version, data from gateway_keys where name = ${first}`,
-    tell: `insert into gateway_key_events (at, name, action, actor, address, details) values (${first}, ${second}, ${third}, ${fourth}, ${fifth}, ${sixth}) returning id`,
-    put: `insert into gateway_keys (name, version, data) values (${first}, ${second}, ${third}) on conflict (name) do update set version = excluded.version, data = excluded.data`,
-    used: `select k.value as name, (select r.id from gateway_requests r where r.key_name = k.value order by r.id desc limit 1) as used from ${list(first as string)}`,
+    tell: `insert into gateway_key_events (at, name, action, actor, address, details)
+      values (${first}, ${second}, ${third}, ${fourth}, ${fifth}, ${sixth}) returning id`,
+    put: `insert into gateway_keys (name, version, data) values (${first}, ${second}, ${third})
+      on conflict (name) do update set version = excluded.version, data = excluded.data`,
+    used: `select k.value as name, (select r.id from gateway_requests r where r.key_name = k.value order by r.id desc limit 1) as used
+      from ${list(first)}`,
   };
+}
+
+export function createKeyStore({ all, change, placeholder, idOf, list }: KeyDatabase): KeyStore {
+  const sql = statementsOf({ placeholder, list });
   function* write({ name, from, data, event: { at, action, by, address, details } }: KeyChange): Steps<number | null> {
     const [known] = yield [sql.one, [name]];
     if ((known === undefined || known['data'] === null ? 0 : Number(known['version'])) !== from) return null;
@@ -68,7 +76,8 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
         ...(name === null ? [] : [`name = ${placeholder(params.length)}`]),
       ];
       const rows = await all(
-        `select id, at, name, action, actor, address, details from gateway_key_events ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${first}`,
+        `select id, at, name, action, actor, address, details from gateway_key_events
+        ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${placeholder(1)}`,
         params,
       );
       return rows.map(({ id, at, name: of, action, actor, address, details }) => ({

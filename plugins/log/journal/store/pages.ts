@@ -50,7 +50,8 @@ async function plainPage(queries: Queries, query: LogQuery, options: ListOptions
   const selection = selectionOf(query, { params, grammar, rare });
   const size = sizeOf(options);
   const rows = await queries.rows(
-    `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`,
+    `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
+    order by ${selection.key} desc limit ${size + 1}`,
     params,
   );
   return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
@@ -83,12 +84,17 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   const size = sizeOf(options);
   const window = (params: Params): string => {
     const selection = selectionOf(query, { params, grammar });
-    return `select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${searchedRows}`;
+    return `
+      select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
+      order by ${selection.key} desc limit ${searchedRows}`;
   };
   const params = new Params(grammar);
   const within = window(params);
   const rows = await found(
-    `select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`,
+    `select ${rowColumns} from (${within}) i
+    join gateway_requests r on r.id = i.id
+    join gateway_bodies b on b.id = r.id
+    where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`,
     params,
   );
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
@@ -169,7 +175,9 @@ async function placesIn(
             : behindSql(`r.${column}`, { key, isBelow: order === 'desc', value: params.add(after.value), id: params.id(after.id) }),
         ];
   const rows = await found(
-    `select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`,
+    `select ${key} as id, cast(r.${column} as text) as value
+    from ${from}${whereSql([...where, ...own, ...isBehind])}
+    order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`,
     params,
   );
   return rows.map(({ id, value }) => ({ id: id as string, value: value as string | null }));

@@ -77,7 +77,9 @@ export function createReader(engine: Engine): Reader {
       if (!isId(id)) return null;
       const params = new Params(grammar);
       const [row] = await queries.rows(
-        `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
+        `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream
+        from gateway_requests r ${withBodies}
+        where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
         params,
       );
       return row === undefined ? null : readWhole(row);
@@ -162,7 +164,8 @@ async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQ
   const params = new Params(grammar);
   const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
   const rows = await found(
-    `select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`,
+    `select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields
+    from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`,
     params,
   );
   const counts = new Map<string, Map<string, number>>();

@@ -133,9 +133,13 @@ function configured(file: string, isDurable: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
     // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
-    database.exec(
-      `pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -8192; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`,
-    );
+    database.exec(`
+      pragma page_size = 8192;
+      pragma journal_mode = wal;
+      pragma synchronous = ${isDurable ? 'full' : 'normal'};
+      pragma cache_size = -8192;
+      pragma temp_store = memory;
+      pragma wal_autocheckpoint = 8000`);
     defineBody(database);
   } catch (error) {
     database.close();

@@ -84,15 +84,20 @@ interface Statements extends BlockStatements {
 
 const attemptNames = Object.keys(attemptColumns) as (keyof AttemptRow)[];
 
+/** Leaves a row as it is that is there already. */
+const insertSql = (table: string, columns: readonly string[]): string =>
+  `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) on conflict do nothing`;
+
 const prepareInserts = (database: DatabaseSync): Statements => ({
   request: database.prepare(
-    `insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`,
+    insertSql(
+      'gateway_requests',
+      requestColumns.map(({ column }) => column),
+    ),
   ),
   ...prepareBlocks(database),
-  tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
-  attempt: database.prepare(
-    `insert into gateway_attempts (${attemptNames.join(', ')}) values (${attemptNames.map(() => '?').join(', ')}) on conflict do nothing`,
-  ),
+  tag: database.prepare(insertSql('gateway_tags', ['name', 'value', 'id'])),
+  attempt: database.prepare(insertSql('gateway_attempts', attemptNames)),
   unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
 });
 

@@ -17,9 +17,13 @@ export function attemptsSql(
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
   // cost: these conditions find the few requests whose attempts have rows
   const where = [...rangeSql('a.id', query, params), ...others.where, 'a.id = r.id'];
-  return `(select r.created_at as at, ${request} as value, 0 as failed, 0 as rescued, r.duration_ms from ${alone.from}${whereSql([...alone.where, 'r.target is not null'])}
+  return `(
+    select r.created_at as at, ${request} as value, 0 as failed, 0 as rescued, r.duration_ms
+    from ${alone.from}${whereSql([...alone.where, 'r.target is not null'])}
     union all
-    select r.created_at as at, ${attempt} as value, ${oneOrNone('a.failed')} as failed, ${oneOrNone('a.rescued')} as rescued, a.duration_ms from gateway_attempts a cross join gateway_requests r${whereSql(where)}) x`;
+    select r.created_at as at, ${attempt} as value, ${oneOrNone('a.failed')} as failed, ${oneOrNone('a.rescued')} as rescued, a.duration_ms
+    from gateway_attempts a cross join gateway_requests r${whereSql(where)}
+  ) x`;
 }
 
 const oneOrNone = (flag: string): string => `case when ${flag} then 1 else 0 end`;
@@ -30,11 +34,18 @@ const mostFaults = 50;
 export async function faultsOf({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<Fault[]> {
   const params = new Params(grammar);
   const led = selectionOf(query, { params, grammar, withText: true, isLed: true });
-  const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...rangeSql('a.id', query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
+  const attempts = `
+    select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at
+    from gateway_attempts a cross join gateway_requests r
+    ${whereSql([...rangeSql('a.id', query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
   const alone = selectionOf(query, { params, grammar, withText: true });
-  const requests = `select null as provider, r.error_code as code, 0 as rescued, r.created_at as at from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;
+  const requests = `
+    select null as provider, r.error_code as code, 0 as rescued, r.created_at as at
+    from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;
   const rows = await found(
-    `select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at from (${attempts} union all ${requests}) x group by provider, code order by max(at) desc, provider nulls first, code limit ${mostFaults}`,
+    `select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at
+    from (${attempts} union all ${requests}) x
+    group by provider, code order by max(at) desc, provider nulls first, code limit ${mostFaults}`,
     params,
   );
   return rows.map((row) => ({

@@ -115,7 +115,8 @@ async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping)
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
   const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
   const rows = await found(
-    `select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`,
+    `select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)}
+    from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`,
     params,
   );
   return rows
@@ -134,7 +135,10 @@ async function readAttempts(
   const largest =
     bucketMs === null ? ` order by ${rank === 'errors' ? 'sum(x.failed)' : 'count(*)'} desc, 2 nulls first limit ${most}` : '';
   const rows = await found(
-    `select ${bucket} as bucket, x.value as value, count(*) as requests, sum(x.failed) as errors, sum(x.rescued) as rescued, ${grammar.list('x.duration_ms')} as latency from ${attempts}${only === undefined ? '' : ` where ${onlySql('x.value', only, params)}`} group by 1, 2${largest}`,
+    `select ${bucket} as bucket, x.value as value, count(*) as requests, sum(x.failed) as errors,
+      sum(x.rescued) as rescued, ${grammar.list('x.duration_ms')} as latency
+    from ${attempts}${only === undefined ? '' : ` where ${onlySql('x.value', only, params)}`}
+    group by 1, 2${largest}`,
     params,
   );
   return rows.map((row) => {

@@ -87,7 +87,8 @@ async function duePeriods({ engine, rows: found }: Queries, now: number): Promis
     const kept = new Set(
       (
         await found(
-          `select starts_at from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(complete)} and starts_at >= ${params.add(first)}`,
+          `select starts_at from gateway_rollup
+          where span_ms = ${params.add(span)} and dimension = ${params.add(complete)} and starts_at >= ${params.add(first)}`,
           params,
         )
       ).map((row) => Number(row['starts_at'])),
@@ -110,12 +111,13 @@ async function sumUp(queries: Queries, period: Period): Promise<void> {
 
 function put(grammar: Grammar, { span, start }: Period, rows: readonly Row[]): Statement {
   const params = new Params(grammar);
+  const whole = (number: number): string => `cast(${params.add(number)} as bigint)`;
   const values = rows.map(
-    ([dimension, data]) =>
-      `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(data))})`,
+    ([dimension, data]) => `(${whole(span)}, ${params.add(dimension)}, ${whole(start)}, ${params.add(JSON.stringify(data))})`,
   );
   return {
-    sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`,
+    sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')}
+      on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`,
     values: params.values,
   };
 }
@@ -123,7 +125,9 @@ function put(grammar: Grammar, { span, start }: Period, rows: readonly Row[]): S
 function unclaim(grammar: Grammar, { span, start }: Period, token: string): Statement {
   const params = new Params(grammar);
   return {
-    sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`,
+    sql: `delete from gateway_rollup
+      where span_ms = ${params.add(span)} and dimension = ${params.add(claim)}
+      and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`,
     values: params.values,
   };
 }
@@ -175,14 +179,13 @@ async function valuesOf(queries: Queries, { period, requests, sliceMs }: Part, n
 /** cost: if a part of a period had too many values, the whole period has too many as well, and is not read. */
 async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
   const params = new Params(grammar);
-  return (
-    (
-      await found(
-        `select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`,
-        params,
-      )
-    ).length > 0
+  const without = await found(
+    `select 1 from gateway_rollup
+    where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)}
+    and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`,
+    params,
   );
+  return without.length > 0;
 }
 
 /** `field.<name>` or `meta.<key>` of each name that records of the period have, the most used first. */
@@ -198,7 +201,8 @@ async function namesIn(
     const { where } = selectionOf(allIn(slice), { params, grammar });
     // beyond this limit, the list of the names that were left out would be too long
     const rows = await found(
-      `select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`,
+      `select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)}
+      group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`,
       params,
     );
     for (const { name, count } of rows) counts.set(name as string, (counts.get(name as string) ?? 0) + Number(count));

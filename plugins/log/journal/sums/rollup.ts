@@ -211,7 +211,10 @@ async function keptPeriods(
   const params = new Params(grammar);
   const names = [...new Set([whole, dimension, ...(isKeyed(dimension) ? [leftOut] : [])])].map((name) => params.add(name)).join(', ');
   const rows = await found(
-    `select dimension, starts_at, data from gateway_rollup where span_ms = ${params.add(span)} and dimension in (${names}) and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)} order by starts_at`,
+    `select dimension, starts_at, data from gateway_rollup
+    where span_ms = ${params.add(span)} and dimension in (${names})
+    and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)}
+    order by starts_at`,
     params,
   );
   const data = Map.groupBy(rows, ({ dimension: name }) => name);
