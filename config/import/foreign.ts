@@ -3,6 +3,7 @@ import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, vi
 import type { Alias, Document, Node } from 'yaml';
 import { Exit } from '../../core/exit.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
+import { longestMs } from '../../schemas/server.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 import type { Path } from '../source.ts';
 
@@ -93,6 +94,9 @@ export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
+
+/** A limit of time as the schema takes it. LiteLLM's users write a huge one where they want none. */
+export const withinLimits = (ms: number): number => Math.min(longestMs, Math.max(1, Math.round(ms)));
 
 /** A whole number of at least 1. */
 export function countOf(value: unknown): number | null {

@@ -1,5 +1,6 @@
 /** Budgets: dollars, and the period in LiteLLM's words (`30d`, `24h`, `1mo`). */
 import type { Budget } from '../../../core/limits.ts';
+import { budgetFault, dollarsOf } from '../../../core/money.ts';
 import { numberOf, textOf } from '../foreign.ts';
 
 type Found = Pick<Budget, 'dollars' | 'per'>;
@@ -19,10 +20,12 @@ const periods: Readonly<Record<string, Budget['per']>> = {
 
 /** Null: no budget. A text: the reason why the budget has no counterpart. */
 export function budgetOf(amount: unknown, duration: unknown): Found | string | null {
-  const dollars = numberOf(amount);
-  if (dollars === null || dollars < 0) return null;
+  const dollars = dollarsOf(numberOf(amount));
+  if (dollars === undefined) return null;
+  const fault = budgetFault(dollars);
+  if (fault !== null) return `the budget ${fault}`;
   const period = textOf(duration);
   const per = period === null ? 'total' : periods[period];
   if (per === undefined) return `a budget is for a day, a week, a month or all time, not ${period}`;
-  return { dollars: dollars.toFixed(12).replace(/\.?0+$/, ''), per };
+  return { dollars, per };
 }

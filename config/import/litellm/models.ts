@@ -2,6 +2,7 @@
 import type { CatalogueFacts, Known } from '../catalogue-facts.ts';
 import { anything, mappingFacts, modelFacts, said } from '../catalogue-facts.ts';
 import type { Draft } from '../draft.ts';
+import { dollarsOf } from '../../../core/money.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
@@ -146,7 +147,7 @@ function factsOf(members: readonly Deployment[]): Fields {
 
 /** Prices in the entry itself, as decimals. */
 function pricesOf({ params, info }: Deployment): Fields | null {
-  const price = (name: string): string | null => decimal(numberOf(params[name]) ?? numberOf(info[name]));
+  const price = (name: string): string | undefined => dollarsOf(numberOf(params[name]) ?? numberOf(info[name]));
   const stated = said({
     prompt: price('input_cost_per_token'),
     completion: price('output_cost_per_token'),
@@ -155,9 +156,6 @@ function pricesOf({ params, info }: Deployment): Fields | null {
   });
   return Object.keys(stated).length === 0 ? null : stated;
 }
-
-/** A number without an exponent. */
-const decimal = (number: number | null): string | null => (number === null || number < 0 ? null : number.toFixed(14).replace(/\.?0+$/, ''));
 
 function abilitiesOf({ account, info, prefix }: Deployment, known: Known | null, isVector: boolean): Fields {
   if (isVector) return {};

@@ -3,7 +3,7 @@ import type { Draft } from '../draft.ts';
 import { nameOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
-import { numberOf, textOf, textsOf } from '../foreign.ts';
+import { numberOf, textOf, textsOf, withinLimits } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
 import type { Groups } from './fallbacks.ts';
@@ -119,7 +119,7 @@ function writeRetries(draft: Draft): void {
   }
 }
 
-const milliseconds = (seconds: number): number => Math.max(1, Math.round(seconds * 1000));
+const milliseconds = (seconds: number): number => withinLimits(seconds * 1000);
 /** The default of the schema. */
 const usualTotal = 900_000;
 const limitsOfTime = (firstByte: number): Fields => ({ first_byte: firstByte, ...(firstByte > usualTotal && { total: firstByte }) });

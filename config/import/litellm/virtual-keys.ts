@@ -35,6 +35,9 @@ const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).le
 /** LiteLLM's words for all models. They are matched as a whole, because a model may be called all-minilm. */
 const everyModel = new Set(['all-proxy-models', 'all-team-models']);
 
+/** No key may have it: the dashboard itself asks under this name. */
+const nameOfDashboard = 'dashboard';
+
 const rowsOf = ({ value }: Foreign): readonly Fields[] => listOf(value['keys'] ?? value['data']).map(fieldsOf);
 
 export function writeKeys({ pages, ...more }: KeySources): void {
@@ -52,7 +55,7 @@ export function writeKeys({ pages, ...more }: KeySources): void {
 
 function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources, 'pages'>): void {
   const rows = rowsOf(keys);
-  const names = new Set(draft.keys.map(({ value }) => value['name']));
+  const names = new Set([nameOfDashboard, ...draft.keys.map(({ value }) => value['name'])]);
   rows.forEach((row, at) => {
     const { line } = keys.spotOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
     const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });

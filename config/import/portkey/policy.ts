@@ -2,7 +2,7 @@
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Draft } from '../draft.ts';
-import { numberOf, textOf } from '../foreign.ts';
+import { numberOf, textOf, withinLimits } from '../foreign.ts';
 import { sharesOf } from '../litellm/deployments.ts';
 import { snake } from './fields.ts';
 import type { Target } from './target.ts';
@@ -94,7 +94,7 @@ export function writeSettings(policy: Record<string, unknown>, root: Fields, dra
   }
   if (retry['on_status_codes'] !== undefined) draft.note(['retry', 'on_status_codes'], retried);
   const timeout = numberOf(root['request_timeout']);
-  if (timeout !== null && timeout > 0) policy['timeout_ms'] = { first_byte: Math.round(timeout) };
+  if (timeout !== null && timeout > 0) policy['timeout_ms'] = { first_byte: withinLimits(timeout) };
   const cache = typeof root['cache'] === 'string' ? { mode: root['cache'] } : snake(fieldsOf(root['cache']));
   if (cache['mode'] !== undefined) policy['cache'] = true;
   if (cache['mode'] === 'semantic') draft.note(['cache'], 'only exact repeats are answered from the cache');

@@ -31,6 +31,11 @@ describe('a setting', () => {
       ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total],
       [900_000, 900_000],
     ],
+    [
+      'router_settings: { timeout: 99999999 }',
+      ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total],
+      [2_000_000_000, 2_000_000_000],
+    ],
     ['litellm_settings: { num_retries: 0 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [1, 0]],
     ['router_settings: { num_retries: 30 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [10, 10]],
     ['router_settings: { routing_strategy: latency-based-routing }', ({ routing }) => routing.default.strategy, 'fastest'],
@@ -116,6 +121,10 @@ describe('a setting', () => {
     [
       'general_settings: { disable_spend_logs: true }',
       '2: general_settings.disable_spend_logs: every request is on record; `log/journal` without its line under `plugins` keeps nothing',
+    ],
+    [
+      'litellm_settings: { max_budget: 1000000000 }',
+      '2: litellm_settings.max_budget: the budget is more than can be counted, at most "9000000"',
     ],
     ['general_settings: { enable_jwt_auth: true }', '2: general_settings.enable_jwt_auth: tokens of other issuers need a plugin at `auth`'],
     [
@@ -354,6 +363,11 @@ describe('a virtual key', () => {
     ]);
   });
 
+  test('with the name under which the dashboard asks gets another one', async () => {
+    const { loaded } = await ofKey({ key_alias: 'dashboard' });
+    expect(loaded.ok && loaded.config.keys.map(({ name }) => name)).toEqual(['dashboard-2']);
+  });
+
   test('with an unreadable end time is left out and listed', async () => {
     const { loaded, notes } = await ofKey({ expires: 'soon' });
     expect(loaded.ok && loaded.config.keys).toEqual([]);
@@ -371,6 +385,14 @@ test('notes that many lines share are one note, in the order of the file', () =>
 describe('in a config of Portkey', () => {
   const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> =>
     importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
+
+  test('a time limit of any length becomes one that gateway check accepts', async () => {
+    const firstByte = async (ms: number): Promise<unknown> => {
+      const { loaded } = await importedPortkey('p.json', JSON.stringify({ request_timeout: ms, provider: 'groq', api_key: 'k' }));
+      return loaded.ok && loaded.config.routing.default.timeouts.firstByte;
+    };
+    expect([await firstByte(1e12), await firstByte(0.2)]).toEqual([2_000_000_000, 1]);
+  });
 
   test('a target with the weight 0 is left out and listed', async () => {
     const { loaded, notes } = await shared([
@@ -425,6 +447,13 @@ test('a semantic cache of Portkey becomes a cache for exact repeats', async () =
     '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }',
   );
   expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
+});
+
+test('a price with more decimals than the gateway counts is rounded to those', async () => {
+  const { models } = await configOf(
+    'model_list: [{ model_name: a, litellm_params: { model: groq/a, input_cost_per_token: 3.33333333e-8, output_cost_per_token: 0.5e-6 } }]\n',
+  );
+  expect(models.map(({ pricing }) => pricing)).toEqual([{ prompt: '0.000000033333', completion: '0.0000005' }]);
 });
 
 test('a model at Vertex AI has the facts of the catalogue, whose version is written behind -', async () => {
