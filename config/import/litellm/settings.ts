@@ -184,24 +184,21 @@ function redisUrl(params: Fields, { draft, path }: Place): string | null {
   }
   const given = new Given('', params, { path, draft });
   const url = given.secret('redis_url', 'REDIS_URL') ?? given.secret('url', 'REDIS_URL');
+  if (url !== null) return url;
   const host = given.text('redis_host', 'host');
+  if (host === null) return null;
+  const scheme = params['ssl'] === true ? 'rediss' : 'redis';
+  const port = given.text('redis_port', 'port') ?? '6379';
+  const database = given.text('redis_db', 'db');
+  const end = `${host}:${port}${database === null ? '' : `/${database}`}`;
   const password = given.secret('redis_password', 'REDIS_PASSWORD') ?? given.secret('password', 'REDIS_PASSWORD');
-  const [port, database] = [given.text('redis_port', 'port') ?? '6379', given.text('redis_db', 'db')];
-  const name = given.text('username', 'redis_username') ?? '';
-  if (password !== null && password !== 'none') {
-    draft.note(
-      path,
-      'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX',
-      'the password of Redis',
-    );
-  }
-  const access = password === null || password === 'none' ? '' : `${name}:${password}@`;
-  return (
-    url ??
-    (host === null
-      ? null
-      : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`)
+  if (password === null || password === 'none') return `${scheme}://${end}`;
+  draft.note(
+    path,
+    'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX',
+    'the password of Redis',
   );
+  return `${scheme}://${given.text('username', 'redis_username') ?? ''}:${password}@${end}`;
 }
 
 const redisOfRouter: Read = (_, { draft, path, section }) => writeRedis(section, { draft, path: path.slice(0, 1) });

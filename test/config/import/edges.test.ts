@@ -158,6 +158,14 @@ test('a second Redis, of the router, is listed, and the same one is not', async 
   expect(await redisNotes('redis_host: h, redis_port: 6379')).toEqual([]);
 });
 
+test.each([
+  'router_settings: { redis_url: os.environ/REDIS_URL, redis_password: SECRET-1 }',
+  'litellm_settings: { cache: true, cache_params: { password: SECRET-1 } }',
+])('%s asks for no variable with a password that no address has', async (yaml) => {
+  const { text, notes } = await imported(`${one}${yaml}\n`);
+  expect([text.includes('REDIS_PASSWORD'), notes.filter((note) => note.includes('the password of Redis'))]).toEqual([false, []]);
+});
+
 describe('a name that only a wildcard has', () => {
   const wildcards =
     'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: "openai/*", litellm_params: { model: "openai/*", api_key: os.environ/OWN, max_parallel_requests: 3 } }\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
