@@ -1,5 +1,6 @@
 /** `gateway keys …`: lists callers' keys, makes and changes those of the store, and says what to write for those of the YAML. */
 import { createApiKey } from '../../../../core/api-key.ts';
+import type { KeyHash } from '../../../../core/api-key.ts';
 import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { spanOfFlag } from '../../../../core/log/query.ts';
@@ -149,18 +150,16 @@ async function rotate(run: Run): Promise<void> {
   const overlapMs = span === '0' ? 0 : spanOfFlag('overlap', span);
   const asking = await connect(run);
   const key = await find(asking, name, run);
-  if (key.source === 'store') return made((await asking.ask('POST', pathOf(name, '/rotate'), { overlap: span })) as MadeKey, run);
+  if (key.source === 'store') made((await asking.ask('POST', pathOf(name, '/rotate'), { overlap: span })) as MadeKey, run);
+  else printRotated(key, overlapMs, run);
+}
+
+/** Makes a key for an entry of the config, and says what to write there. */
+function printRotated(key: ShownKey, overlapMs: number, run: Run): void {
+  const { name } = key;
   const { key: fresh, hash } = createApiKey();
-  const until = Date.now() + overlapMs;
-  const former = (run.config.keys.find((one) => one.name === name)?.hashes ?? []).map((one) => ({
-    hash: `sha256:${one.hash}`,
-    expires: new Date(Math.floor(Math.min(one.expiresAt ?? Infinity, until) / 1000) * 1000).toISOString().replace('.000', ''),
-  }));
-  const hashes = [hash, ...(span === '0' ? [] : former)];
-  if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);
-  const lines = hashes.map((one) =>
-    typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`,
-  );
+  const former = formerHashes(run.config.keys.find((one) => one.name === name)?.hashes ?? [], overlapMs);
+  if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: [hash, ...former], writtenAt: key.writtenAt }, null, 2)}\n`);
   // the new key itself never expires
   const refused = whyRefused({ ...key, keys: [{ prefix: null, createdAt: null, expires: null }] });
   run.print(
@@ -170,12 +169,25 @@ async function rotate(run: Run): Promise<void> {
       `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`,
       '',
       '    hash:',
-      ...lines,
+      `      - ${hash}`,
+      ...former.map((one) => `      - { hash: ${one.hash}, expires: ${one.expires} }`),
       '',
       refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`,
       '',
     ].join('\n'),
   );
+}
+
+/** The keys that stay valid beside a new one, as the config writes them, without those that have ended. */
+function formerHashes(hashes: readonly KeyHash[], overlapMs: number): { readonly hash: string; readonly expires: string }[] {
+  const now = Date.now();
+  return hashes
+    .map(({ hash, expiresAt }) => ({ hash, endsAt: Math.min(expiresAt ?? Infinity, now + overlapMs) }))
+    .filter(({ endsAt }) => endsAt > now)
+    .map(({ hash, endsAt }) => ({
+      hash: `sha256:${hash}`,
+      expires: new Date(Math.floor(endsAt / 1000) * 1000).toISOString().replace('.000', ''),
+    }));
 }
 
 /**

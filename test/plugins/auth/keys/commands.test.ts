@@ -16,10 +16,12 @@ import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 const admin = 'the-admin-key-of-the-test';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
 const soon = new Date(Date.now() + 3.5 * 86_400_000).toISOString();
+const inYaml = 'key-in-the-yaml-0123456789';
 const keys = [
-  { name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } },
+  { name: 'yaml', key: inYaml, limits: { requests_per_minute: 60 } },
   { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon },
   { name: 'off', key: 'a-third-in-the-yaml-012345', disabled: true },
+  { name: 'rotated', key: ['a-fourth-in-the-yaml-01234', { key: 'its-former-one-0123456789', expires: '2020-01-31' }] },
 ];
 let up: ScriptedUpstream;
 let gateway: TestGateway;
@@ -82,7 +84,7 @@ describe('with a gateway that runs', () => {
     expect(out).toMatch(/^yaml +\S*gateway\.config\.yaml:\d+ +never +never +60 requests\/min +good$/m);
     expect(out).toMatch(/^team +store +gwk_\w{12} +(?:20\d\d-\S+ \S+|never) +2099-01-31 00:00 +100 requests\/min, \$20\/day +2 keys$/m);
     expect(said).toBe('warning: soon expires in 3 days; see gateway keys rotate, and its `expires`\n');
-    expect(JSON.parse((await command('keys --json')).out)).toHaveLength(4);
+    expect(JSON.parse((await command('keys --json')).out)).toHaveLength(5);
     await command('keys delete team');
     expect(await statusOf(first)).toBe(401);
     const audited = (await command('keys audit --limit 3')).out;
@@ -138,9 +140,11 @@ describe('with a gateway that runs', () => {
       ),
     ).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
     const other = await testGateway({ config: oneUpstream(up.url, { keys: [{ name: 'yaml', hash }] }) });
-    for (const key of [keyIn(out), keys[0]?.key]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
+    for (const key of [keyIn(out), inYaml]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
     await other.close();
     expect((await command('keys rotate yaml --overlap 0')).out).not.toContain('expires');
+    const [, ended] = gateway.gateway.config.keys.find(({ name }) => name === 'rotated')?.hashes ?? [];
+    expect((await command('keys rotate rotated')).out).not.toContain(ended?.hash);
     expect(out).toMatch(/It is good as soon as the gateway has read the file again\.\n$/);
     expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
   });
@@ -155,7 +159,7 @@ describe('with a gateway that runs', () => {
     ['keys delete yaml --json', /^"yaml" is not changed: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
   ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {
     await expect(command(line)).rejects.toMatchObject({ code: 1, message: expect.stringMatching(message) });
-    expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);
+    expect(await statusOf(inYaml)).toBe(200);
   });
 
   test('says that a key in the YAML is disabled or enabled already', async () => {
