@@ -110,8 +110,14 @@ function secrecyOf(name: string, value: unknown): Secrecy {
   return isSecretName(name) ? 'names too' : saysSecret(name) ? 'values' : null;
 }
 
-/** A reference to a variable or a file is not secret, but its default may be. */
-const reference = /^(["']?)\$\{([\w:/.-]*?)(?::-[^}]*)?\}\1$/;
+const reference = /^(["']?)\$\{([\w:/.-]*?)(:-[^}]*)?\}\1$/;
+
+/** What is shown of a secret value. A reference to a variable or a file is not secret, but its default may be. */
+function shownOf(value: string): string {
+  const [, quote, name, fallback] = reference.exec(value) ?? [];
+  if (name === undefined) return starsFor(value);
+  return `${quote}\${${name}${fallback === undefined ? '' : `:-${starsFor(fallback)}`}}${quote}`;
+}
 
 function withoutRanges(text: string, ranges: readonly Range[]): string {
   let left = text;
@@ -120,10 +126,7 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
   for (const [start, end] of ranges.toSorted(([a], [b]) => b - a)) {
     if (end > beyond || start === end) continue;
     beyond = start;
-    const value = text.slice(start, end);
-    const [, quote = '', name] = reference.exec(value) ?? [];
-    const shown = name === undefined ? starsFor(value) : `${quote}\${${name}${value.includes(':-') ? `:-${stars}` : ''}}${quote}`;
-    left = left.slice(0, start) + shown + left.slice(end);
+    left = left.slice(0, start) + shownOf(text.slice(start, end)) + left.slice(end);
   }
   return left;
 }

@@ -34,6 +34,7 @@ describe('a secret is not shown', () => {
     ['in a comment, by its shape', 'id: a # sk-proj-topsecret'],
     ['under a name like that of a secret', 'aip_key: topsecret'],
     ['in JSON', '{ "providers": { "up": { "api_key": "topsecret" } } }'],
+    ['as a default over several lines', 'api_key: "${KEY:-top\n  secret}"\nid: a'],
     ['after a merge', 'base: &b { password: topsecret }\nup: { <<: *b }'],
     ['in a comment of a list of secrets', 'admin_keys:\n  # - topsecret\n  - ${KEY}'],
     [
