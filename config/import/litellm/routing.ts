@@ -189,18 +189,15 @@ function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
     const path = [...(setting?.path ?? []), vendor];
     const { budget_limit: limit, max_budget: most, time_period: period, budget_duration: duration } = fieldsOf(config);
     const budget = budgetOf(limit ?? most, period ?? duration);
-    const ids = new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId));
-    const [id] = ids;
-    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) {
-      draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: draft.where(path) });
-    } else {
+    const ids = [...new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId))];
+    if (typeof budget === 'string') draft.note(path, budget);
+    else if (budget === null) draft.note(path, 'it names no amount of dollars');
+    else if (ids.length === 0) draft.note(path, 'no model of this file is from there');
+    else if (ids.length === 1) draft.limits.push({ value: { by: 'provider', match: ids[0], budget }, remark: draft.where(path) });
+    else {
       draft.note(
         path,
-        typeof budget === 'string'
-          ? budget
-          : ids.size === 0
-            ? 'no model of this file is from there'
-            : `no budget is set: a limit counts one provider, and here are ${[...ids].join(', ')}; give each a part of it in \`limits\``,
+        `no budget is set: a limit counts one provider, and here are ${ids.join(', ')}; give each a part of it in \`limits\``,
       );
     }
   }

@@ -126,6 +126,10 @@ describe('a setting', () => {
       'litellm_settings: { max_budget: 1000000000 }',
       '2: litellm_settings.max_budget: the budget is more than can be counted, at most "9000000"',
     ],
+    [
+      'router_settings: { provider_budget_config: { groq: { time_period: 1d } } }',
+      '2: router_settings.provider_budget_config.groq: it names no amount of dollars',
+    ],
     ['general_settings: { enable_jwt_auth: true }', '2: general_settings.enable_jwt_auth: tokens of other issuers need a plugin at `auth`'],
     [
       'general_settings: { alerting: [slack] }',
