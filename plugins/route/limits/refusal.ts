@@ -15,14 +15,10 @@ const tooLarge: ErrorKind = { code: 'rate_limit_exceeded', status: 429, type: 'r
 const seconds = (ms: number): string => `${Math.max(0.1, Math.ceil(ms / 100) / 10)} s`;
 
 /** `the key "search-team"` */
-export const nameOf = ({ by, value }: Subject): string =>
-  by === 'all'
-    ? 'all requests'
-    : by === 'key' || by === 'model' || by === 'provider'
-      ? `the ${by} "${shown(value)}"`
-      : `${by} "${shown(value)}"`;
-
-const shown = (value: string): string => value.slice(0, 100);
+export function nameOf({ by, value }: Subject): string {
+  if (by === 'all') return 'all requests';
+  return `${by.startsWith('meta.') ? '' : 'the '}${by} "${value.slice(0, 100)}"`;
+}
 
 /** The error of a refusal. `now`: epoch milliseconds. */
 export function errorOf(refusal: Refusal, { tokens, pico }: Ask, now: number): GatewayError {

@@ -153,15 +153,18 @@ export class Rules {
 
   /** Null: the value is not limited. */
   of(by: string, value: string): Subject | null {
-    const dimension =
-      by === 'key'
-        ? this.#key
-        : by === 'model'
-          ? this.#model
-          : by === 'provider'
-            ? this.#provider
-            : this.#metadata.find(({ name }) => by === `meta.${name}`)?.dimension;
-    return by === 'all' ? this.#all : (dimension?.of(value) ?? null);
+    switch (by) {
+      case 'all':
+        return this.#all;
+      case 'key':
+        return this.#key.of(value);
+      case 'model':
+        return this.#model?.of(value) ?? null;
+      case 'provider':
+        return this.#provider?.of(value) ?? null;
+      default:
+        return this.#metadata.find(({ name }) => by === `meta.${name}`)?.dimension.of(value) ?? null;
+    }
   }
 
   ofCandidate({ provider, model }: Candidate): readonly Subject[] {
