@@ -65,20 +65,18 @@ export function checkLiteral(host: string, { isAllowed }: Reach): void {
  * a public address first and a private one later does not get through.
  */
 export const lookupBy =
-  ({ isAllowed, resolve: addressesOf }: Reach): LookupFunction =>
-  (name, { all }, callback) => {
-    const look = async (): Promise<{ address: string; family: number }[]> => {
-      const found = await addressesOf(name);
-      const allowed = found.filter(isAllowed);
-      if (allowed.length === 0) throw found.length === 0 ? new Unreached('its name is not known', false) : forbidden();
-      return allowed.map((address) => ({ address, family: isIP(address) }));
-    };
-    const given = callbackify(look);
-    given((error, found) =>
-      error !== null
-        ? callback(error, '')
-        : all === true
-          ? callback(null, found)
-          : callback(null, found[0]?.address ?? '', found[0]?.family),
-    );
-  };
+  (reach: Reach): LookupFunction =>
+  (name, { all }, callback) =>
+    look(name, reach, (error, found) => {
+      if (error !== null) callback(error, '');
+      else if (all === true) callback(null, found);
+      else callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
+
+const look = callbackify(async (name: string, { isAllowed, resolve: addressesOf }: Reach) => {
+  const found = await addressesOf(name);
+  if (found.length === 0) throw new Unreached('its name is not known', false);
+  const allowed = found.filter(isAllowed);
+  if (allowed.length === 0) throw forbidden();
+  return allowed.map((address) => ({ address, family: isIP(address) }));
+});
