@@ -31,17 +31,14 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
       .toSorted((a, b) => a.price - b.price)
       .map(({ offer, price }) => ({
         offer,
-        why: () =>
-          price === Infinity
-            ? 'its price is not known'
-            : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`,
+        why: () => priceText(price),
       })),
   fastest(offers, { request, isDryRun }) {
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures the offers of unknown speed; the others use the known speeds
     if (!isDryRun && found[0]?.ms === null) markMeasuring(found[0].offer.seen, request.stream);
-    return found.map(({ offer, ms }) => ({ offer, why: () => speedOf(ms) }));
+    return found.map(({ offer, ms }) => ({ offer, why: () => speedText(ms) }));
   },
   weighted: (offers, context, turns) =>
     turns.deal(
@@ -51,15 +48,17 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
   balanced: (offers, context, turns) => turns.deal(scored(offers, context.request.stream), context),
 };
 
-/** @param ms infinite: the speed is not known, and a request is measuring it */
-const speedOf = (ms: number | null): string =>
-  ms === null
-    ? 'its speed is not known, so a request measures it'
-    : ms === Infinity
-      ? 'its speed is not known yet, a request measures it now'
-      : `begins to answer after ${Math.round(ms)} ms`;
+/** @param pico the price of four tokens */
+function priceText(pico: number): string {
+  if (pico === Infinity) return 'its price is not known';
+  return `costs $${Number((pico / 4e6).toPrecision(4))} for a million tokens, three of the prompt to one of the answer`;
+}
 
-const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
+/** @param ms infinite: the speed is not known, and a request is measuring it */
+function speedText(ms: number | null): string {
+  if (ms === null) return 'its speed is not known, so a request measures it';
+  return ms === Infinity ? 'its speed is not known yet, a request measures it now' : `begins to answer after ${Math.round(ms)} ms`;
+}
 
 export default definePlugin({
   name,
