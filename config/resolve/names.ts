@@ -47,18 +47,14 @@ export function resolveNames({ models, absent, policies }: Named, findings: Find
   }
   const withCandidates = [...policies.values()].filter(hasCandidates);
   for (const entry of withCandidates) {
-    const what = ids.has(entry.id)
-      ? 'the id of a model'
-      : aliases.has(entry.id)
-        ? `an alias of the model "${aliases.get(entry.id) ?? ''}"`
-        : null;
-    if (what !== null) {
-      findings.error(
-        keyOf(entry),
-        `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`,
-        'rename the policy, or leave `candidates` out',
-      );
-    }
+    const owner = aliases.get(entry.id);
+    if (!ids.has(entry.id) && owner === undefined) continue;
+    const what = owner === undefined ? 'the id of a model' : `an alias of the model "${owner}"`;
+    findings.error(
+      keyOf(entry),
+      `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`,
+      'rename the policy, or leave `candidates` out',
+    );
   }
   return { ids, aliases, absent, policies: new Set(withCandidates.map(({ id }) => id)) };
 }
