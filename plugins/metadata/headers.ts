@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Metadata } from '../../core/pipeline/context.ts';
+import type { Metadata, RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { oncePerName } from '../../core/names.ts';
 import { bare } from '../../core/wire/fields.ts';
@@ -46,17 +46,19 @@ export default definePlugin<Options>({
       if (found.changes.length > 0) changed.set(context, found.changes);
       return found.metadata;
     });
-    hooks.settle.tap((settled, context) => {
+    hooks.settle.tap((record, context) => {
       const { metadata, principal, headers } = context;
-      const early = metadata === null ? withHeaders(principal?.metadata ?? {}, headers, limits) : null;
-      const record = early === null ? settled : { ...settled, metadata: early.metadata };
-      const changes = early === null ? changed.get(context) : early.changes;
-      return changes === undefined || changes.length === 0
-        ? record
-        : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
+      if (metadata !== null) return withChanges(record, changed.get(context) ?? nothing);
+      const found = withHeaders(principal?.metadata ?? {}, headers, limits);
+      return withChanges({ ...record, metadata: found.metadata }, found.changes);
     });
   },
 });
+
+const withChanges = (record: RequestRecord, changes: readonly string[]): RequestRecord =>
+  changes.length === 0
+    ? record
+    : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
 
 /**
  * Adds the metadata of the headers to `metadata`, which comes from the caller's
