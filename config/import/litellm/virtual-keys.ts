@@ -20,6 +20,11 @@ interface KeySources {
   readonly ids: ReadonlyMap<string, string>;
 }
 
+/** What all pages share. */
+interface KeysSoFar extends Omit<KeySources, 'pages'> {
+  readonly names: Set<unknown>;
+}
+
 const byModel = 'limits count by key or by model, not by both: { by: model, … } under `limits`';
 /** Properties of a key that have no counterpart here. LiteLLM keeps some of them in the key's metadata. */
 const left: Readonly<Record<string, string>> = {
@@ -41,7 +46,8 @@ const nameOfDashboard = 'dashboard';
 const rowsOf = ({ value }: Foreign): readonly Fields[] => listOf(value['keys'] ?? value['data']).map(fieldsOf);
 
 export function writeKeys({ pages, ...more }: KeySources): void {
-  for (const keys of pages) writePage(keys, more);
+  const names = new Set([nameOfDashboard, ...more.draft.keys.map(({ value }) => value['name'])]);
+  for (const page of pages) writePage(page, { ...more, names });
   const [here, all] = [pages.flatMap(rowsOf).length, Math.max(0, ...pages.map(({ value }) => numberOf(value['total_count']) ?? 0))];
   // safety: callers whose keys are on a page that is not given would lose their access
   if (here < all) {
@@ -53,44 +59,54 @@ export function writeKeys({ pages, ...more }: KeySources): void {
   }
 }
 
-function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources, 'pages'>): void {
-  const rows = rowsOf(keys);
-  const names = new Set([nameOfDashboard, ...draft.keys.map(({ value }) => value['name'])]);
-  rows.forEach((row, at) => {
-    const { line } = keys.spotOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
-    const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });
-    const token = textOf(row['token']) ?? '';
-    if (!/^[0-9a-f]{64}$/.test(token)) {
-      return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
-    }
-    const expires = textOf(row['expires']) === null ? null : new Date(textOf(row['expires']) ?? '');
-    if (expires !== null && Number.isNaN(expires.getTime())) return note('left out: nobody can read the time in `expires`');
-    let name = nameOf(row);
-    for (let count = 2; names.has(name); count += 1) name = `${nameOf(row)}-${count}`;
-    names.add(name);
-    const { amounts, fault } = keyAmounts(row);
-    if (fault !== null) note(fault);
-    const models = textsOf(row['models'])
-      .filter((model) => !everyModel.has(model))
-      .flatMap((model) => accessGroups.get(model) ?? model)
-      .map((model) => ids.get(model) ?? model);
-    for (const [field, todo] of Object.entries(left)) {
-      if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
-    }
-    if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
-    draft.keys.push({
-      value: {
-        name,
-        hash: `sha256:${token}`,
-        ...(models.length > 0 && { models: [...new Set(models)] }),
-        ...withMetadata(row),
-        ...(Object.keys(amounts).length > 0 && { limits: amounts }),
-        ...(row['blocked'] === true && { disabled: true }),
-        ...(expires !== null && { expires: expires.toISOString() }),
-      },
-      remark: '',
-    });
+function writePage(page: Foreign, soFar: KeysSoFar): void {
+  const list = page.value['keys'] === undefined ? 'data' : 'keys';
+  rowsOf(page).forEach((row, at) => {
+    const { line } = page.spotOf([list, at]);
+    writeKey(row, soFar, (todo) => void soFar.draft.notes.push({ line, what: `${page.name}: ${nameOf(row)}`, todo }));
   });
+}
+
+function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, note: (todo: string) => void): void {
+  const token = textOf(row['token']) ?? '';
+  if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
+  const ends = textOf(row['expires']);
+  const expires = ends === null ? null : new Date(ends);
+  if (Number.isNaN(expires?.getTime())) return note('left out: nobody can read the time in `expires`');
+  const { amounts, fault } = keyAmounts(row);
+  if (fault !== null) note(fault);
+  noteLeft(row, note);
+  const models = textsOf(row['models'])
+    .filter((model) => !everyModel.has(model))
+    .flatMap((model) => accessGroups.get(model) ?? model)
+    .map((model) => ids.get(model) ?? model);
+  draft.keys.push({
+    value: {
+      name: freeName(nameOf(row), names),
+      hash: `sha256:${token}`,
+      ...(models.length > 0 && { models: [...new Set(models)] }),
+      ...withMetadata(row),
+      ...(Object.keys(amounts).length > 0 && { limits: amounts }),
+      ...(row['blocked'] === true && { disabled: true }),
+      ...(expires !== null && { expires: expires.toISOString() }),
+    },
+    remark: '',
+  });
+}
+
+function noteLeft(row: Fields, note: (todo: string) => void): void {
+  for (const [field, todo] of Object.entries(left)) {
+    if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
+  }
+  if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
+}
+
+/** The name, with a number behind it where another key has it already. */
+function freeName(wanted: string, names: Set<unknown>): string {
+  let name = wanted;
+  for (let count = 2; names.has(name); count += 1) name = `${wanted}-${count}`;
+  names.add(name);
+  return name;
 }
 
 const nameOf = (row: Fields): string => textOf(row['key_alias']) ?? textOf(row['key_name']) ?? 'key';
