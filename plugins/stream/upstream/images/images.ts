@@ -71,18 +71,16 @@ export class Images {
         if (address !== null && !places.has(address)) places.set(address, `messages[${at}].content[${index}].image_url`);
       }
     }
-    const fetched = new Map(
-      await inTurns([...places], async ([address, param]) => {
-        // nothing would end a fetch that is begun after the end of the attempt
-        attempt.cancellation.throwIfCancelled();
-        return [
-          address,
-          await inTime(this.#image(address, context), leftOf(attempt, context)).catch((thrown: unknown) => {
-            throw asError(thrown, param);
-          }),
-        ] as const;
-      }),
-    );
+    const fetched = new Map<string, string>();
+    await inTurns([...places], async ([address, param]) => {
+      // nothing would end a fetch that is begun after the end of the attempt
+      attempt.cancellation.throwIfCancelled();
+      try {
+        fetched.set(address, await inTime(this.#image(address, context), leftOf(attempt, context)));
+      } catch (thrown) {
+        throw asError(thrown, param);
+      }
+    });
     const inline = (part: ContentPart): ContentPart => {
       const data = fetched.get(addressIn(part, fetchesImage, target) ?? '');
       return data === undefined ? part : { ...part, image_url: { ...fieldsOf(part['image_url']), url: data } };
