@@ -101,8 +101,7 @@ const kinds: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Text in a table: a pipe would end the cell, and `<` would begin HTML. */
-// in a span of code, an entity would be shown as it is written
+/** Text in a table: a pipe would end the cell, and `<` would begin HTML, but not in a span of code, which shows an entity as it is written. */
 const cell = (text: string): string =>
   text
     .replaceAll('|', '\\|')

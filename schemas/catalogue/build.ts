@@ -97,10 +97,9 @@ function wanted(model: Written): { readonly model: Values; readonly mappings: re
   const known = model.providers.map(({ providerId, externalId = model.id }) => figuresOf(model.id, providerId, externalId));
   const pricing = modelPricing(model, known);
   const created = said.created ?? dateInNames(model);
-  const context =
-    said.context_length ?? model.context_length ?? known.find(({ context_length: length }) => length !== undefined)?.context_length;
-  const output =
-    said.max_output_tokens ?? model.max_output_tokens ?? known.find(({ max_output_tokens: most }) => most !== undefined)?.max_output_tokens;
+  const figure = (name: 'context_length' | 'max_output_tokens'): number | undefined =>
+    said[name] ?? model[name] ?? known.find((figures) => figures[name] !== undefined)?.[name];
+  const [context, output] = [figure('context_length'), figure('max_output_tokens')];
   const tokenizer = overrides.tokenizers.find(({ ids }) => ids.some((glob) => fits(model.id, glob)))?.is;
   return {
     model: {
