@@ -25,11 +25,15 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
   const chosen = flags.has('all') ? data : data.filter((target) => !isWell(target) || target.calls > 0);
   const rows = chosen.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
-  const resting = data.filter(({ state }) => state !== 'standing').length;
-  const last = data.filter((target) => target.state === 'standing' && !isWell(target)).length;
-  print(
-    `${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${last === 0 ? '' : `, ${last} asked last`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`,
-  );
+  print(`${summaryOf(data)}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+}
+
+/** `12 targets, 1 at rest, 2 asked last` */
+function summaryOf(targets: readonly ShownTarget[]): string {
+  const resting = targets.filter(({ state }) => state !== 'standing').length;
+  const last = targets.filter((target) => target.state === 'standing' && !isWell(target)).length;
+  const rests = resting === 0 ? 'none rests' : `${resting} at rest`;
+  return [counted(targets.length, 'target'), rests, ...(last === 0 ? [] : [`${last} asked last`])].join(', ');
 }
 
 const columns: readonly Column<ShownTarget>[] = [

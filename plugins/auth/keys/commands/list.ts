@@ -24,11 +24,9 @@ export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }
   const now = Date.now();
   for (const key of keys) {
     const left = endOf(key) - now;
-    if (!key.disabled && left <= warnBeforeMs) {
-      say(
-        `warning: ${key.name} ${left <= 0 ? 'has expired' : `expires in ${spanOf(left)}`}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`,
-      );
-    }
+    if (key.disabled || left > warnBeforeMs) continue;
+    const what = left <= 0 ? 'has expired' : `expires in ${spanOf(left)}`;
+    say(`warning: ${key.name} ${what}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`);
   }
 }
 
