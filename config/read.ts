@@ -251,23 +251,17 @@ function refuseMainBlocks(source: Source, value: Record<string, unknown>, findin
 const ofPackage = 'model-gateway/';
 
 function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files: looked }: ReadContext): string[] {
-  const folder = dirname(source.file);
   return listOf(include).flatMap((pattern, index) => {
     if (typeof pattern !== 'string' || pattern === '') return [];
     const place = { source, path: ['include', index] };
-    const isGlob = /[*?[{]|[+@!]\(/.test(pattern);
-    const shipped = pattern.startsWith(ofPackage) ? pattern.slice(ofPackage.length) : null;
-    const from = shipped === null ? folder : packageFolder;
-    const named = resolve(from, shipped ?? pattern);
+    const isShipped = pattern.startsWith(ofPackage);
+    const from = isShipped ? packageFolder : dirname(source.file);
+    const name = isShipped ? pattern.slice(ofPackage.length) : pattern;
+    const isGlob = /[*?[{]|[+@!]\(/.test(name);
     // cost: for a single file, Node's glob takes a hundredth of the time of a start, and 2 MB
-    const matches = isGlob
-      ? globSync(shipped ?? pattern, { cwd: from })
-          .map((match) => resolve(from, match))
-          .filter(mayBeRead)
-          .toSorted()
-      : [named].filter(isThere);
+    const matches = isGlob ? globbed(name, from) : [resolve(from, name)].filter(isThere);
     // a file that is created later is a change too. The name of the folder is no pattern: ? stands for each character that would be one
-    looked.push(isGlob ? resolve(from.replaceAll(/[*?[\]{}()]/g, '?'), shipped ?? pattern) : named);
+    looked.push(resolve(isGlob ? from.replaceAll(/[*?[\]{}()]/g, '?') : from, name));
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) {
       findings.error(
@@ -283,6 +277,12 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     return files;
   });
 }
+
+const globbed = (pattern: string, folder: string): string[] =>
+  globSync(pattern, { cwd: folder })
+    .map((match) => resolve(folder, match))
+    .filter(mayBeRead)
+    .toSorted();
 
 /** Whether the path exists. A link to a missing file counts: its fault is reported when it is read. */
 function isThere(file: string): boolean {
