@@ -61,11 +61,14 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   const { accepts, explains } = validator;
   // a provider whose variable is not set is off, and that causes no fault
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
-  const isConverted = (fault: Fault): boolean =>
-    (fault.keyword === 'type' || fault.keyword === 'const') &&
-    expansion.unexpanded(pathOf(fault)) !== null &&
-    convert(value, pathOf(fault).slice(base.length), fault);
-  if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
+  if (isFine()) return;
+  let hasChanged = false;
+  for (const fault of accepts.errors ?? []) {
+    const path = pathOf(fault);
+    const isOfType = fault.keyword === 'type' || fault.keyword === 'const';
+    if (isOfType && expansion.unexpanded(path) !== null && convert(value, path.slice(base.length), fault)) hasChanged = true;
+  }
+  if (hasChanged && isFine()) return;
   const validate = explains();
   validate(value);
   const isReported = (path: Path): boolean => !findings.isSound({ source, path }) || isMissing(path);
