@@ -118,29 +118,26 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
 function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: PoolKey[]; missing: string | null } {
   const { value, reading } = entry;
   const written = value.api_key;
-  const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
   for (const [at, text] of [written].flat().entries()) {
     const [fault, hint] = keyFault(text?.trim() ?? '') ?? [];
     if (fault !== undefined) findings.error(placeOf(entry, 'api_key', ...(Array.isArray(written) ? [at] : [])), fault, hint);
   }
-  if (!Array.isArray(written)) {
-    return { keys: [written].flatMap(resolveKey).map((secret) => ({ secret, number: 1 })), missing: missing[0]?.variable ?? null };
-  }
-  const isOfList = (path: Path): boolean => startsWith(path, [...entry.path, 'api_key']);
-  const keys = written.flatMap((text, index) =>
-    missing.some(({ path }) => isOfList(path) && path.at(-1) === index)
-      ? []
-      : resolveKey(text).map((secret) => ({ secret, number: index + 1 })),
+  const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
+  const unset = missing[0]?.variable ?? null;
+  if (!Array.isArray(written)) return { keys: resolveKey(written).map((secret) => ({ secret, number: 1 })), missing: unset };
+  const { ofList = [], other = [] } = Object.groupBy(missing, ({ path }) =>
+    startsWith(path, [...entry.path, 'api_key']) ? 'ofList' : 'other',
   );
-  const without = keys.length === 0 ? missing : missing.filter(({ path }) => !isOfList(path));
-  if (keys.length > 0) {
-    for (const { path, variable } of missing.filter((one) => isOfList(one.path))) {
-      findings.warn({ source: reading.source, path }, `${variable} is not set, so this key is left out`);
-    }
+  const keys = written.flatMap((text, index) =>
+    ofList.some(({ path }) => path.at(-1) === index) ? [] : resolveKey(text).map((secret) => ({ secret, number: index + 1 })),
+  );
+  if (keys.length === 0) return { keys, missing: unset };
+  for (const { path, variable } of ofList) {
+    findings.warn({ source: reading.source, path }, `${variable} is not set, so this key is left out`);
   }
-  const twice = keys.find(({ secret }, at) => keys.slice(0, at).some((other) => other.secret.reveal() === secret.reveal()));
+  const twice = keys.find(({ secret }, at) => keys.slice(0, at).some((before) => before.secret.reveal() === secret.reveal()));
   if (twice !== undefined) findings.error(placeOf(entry, 'api_key', twice.number - 1), 'is in the list twice', 'leave one of them out');
-  return { keys, missing: without[0]?.variable ?? null };
+  return { keys, missing: other[0]?.variable ?? null };
 }
 
 /** References that other programs expand, but this file does not. */
@@ -253,9 +250,8 @@ function checkDialect(entry: Entry<ProviderBlock>, { dialect }: Provider, { know
   } else findings.error(placeOf(entry, 'dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
 }
 
-/** Checks the address and the credentials of a provider that is on. */
+/** Checks the address, the settings and the credentials of a provider that is on. */
 function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, findings }: CheckContext): void {
-  const { api_key: key, base_url: url } = entry.value;
   const dialect = known.dialects.get(provider.dialect);
   const address = addressOf(provider, dialect);
   if (provider.baseUrl !== null && !URL.canParse(provider.baseUrl)) {
@@ -280,6 +276,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   }
   const signs = Object.values(provider.settings).some((setting) => setting instanceof Secret);
   if (provider.auth !== null) return checkIdentity(entry, provider.auth, { dialect, hasKey: provider.apiKey !== null || signs, findings });
+  const { api_key: key, base_url: url } = entry.value;
   if (key === undefined && url === undefined && dialect.keyless !== true && !signs) {
     findings.error(
       keyOf(entry),
@@ -288,7 +285,12 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
     );
   }
   const isFar = address === null || (URL.canParse(address) && !isLoopback(new URL(address).hostname));
-  if (provider.apiKey === null || !isFar) return;
+  if (provider.apiKey !== null && isFar) warnOfPlainKeys(entry, findings);
+}
+
+/** Warns of keys that stand in the file itself. */
+function warnOfPlainKeys(entry: Entry<ProviderBlock>, findings: Findings): void {
+  const { api_key: key } = entry.value;
   const places: Path[] = Array.isArray(key) ? key.map((_, index) => ['api_key', index]) : [['api_key']];
   for (const path of places) {
     if (entry.reading.expansion.unexpanded([...entry.path, ...path]) === null) {
