@@ -205,14 +205,23 @@ function got(error: ErrorObject, origin: Origin): string {
   return shown.startsWith('the value') ? shown : `${typeof data} ${shown}`;
 }
 
-const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', true: 'true', no: 'false', off: 'false', false: 'false' };
+const yesAndNo: ReadonlyMap<string, string> = new Map([
+  ...['yes', 'on', 'true'].map((word) => [word, 'true'] as const),
+  ...['no', 'off', 'false'].map((word) => [word, 'false'] as const),
+]);
 
-const unitsInMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+const unitsInMs: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['min', 60_000],
+  ['h', 3_600_000],
+]);
 
 /** `30s` → 30000; null where the text is not a time. */
 function millisecondsOf(text: string): number | null {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(\w+)$/.exec(text) ?? [];
-  const inMs = Object.hasOwn(unitsInMs, unit) ? unitsInMs[unit] : undefined;
+  const inMs = unitsInMs.get(unit);
   return inMs === undefined ? null : Math.round(Number(number) * inMs);
 }
 
@@ -241,7 +250,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (wantsNumber && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
   const time = wantsNumber && path.some((step) => typeof step === 'string' && step.endsWith('_ms')) ? millisecondsOf(data) : null;
   if (time !== null) return `did you mean ${time}?`;
-  const truth = wanted.includes('boolean') ? yesAndNo[data.toLowerCase()] : undefined;
+  const truth = wanted.includes('boolean') ? yesAndNo.get(data.toLowerCase()) : undefined;
   if (truth !== undefined) return `did you mean ${truth}${truth === data ? ' (without quotes)' : ''}?`;
   return wanted.includes('array') ? `did you mean [${data}]?` : null;
 }
