@@ -71,7 +71,7 @@ function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, n
   const token = textOf(row['token']) ?? '';
   if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
   const ends = textOf(row['expires']);
-  const expires = ends === null ? null : new Date(ends);
+  const expires = ends === null ? null : timeIn(ends);
   if (Number.isNaN(expires?.getTime())) return note('left out: nobody can read the time in `expires`');
   const { amounts, fault } = keyAmounts(row);
   if (fault !== null) note(fault);
@@ -93,6 +93,9 @@ function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, n
     remark: '',
   });
 }
+
+/** LiteLLM's times are of UTC, also those without a zone, which `Date` takes for times of this machine. */
+const timeIn = (text: string): Date => new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
 
 function noteLeft(row: Fields, note: (todo: string) => void): void {
   for (const [field, todo] of Object.entries(left)) {

@@ -1,5 +1,5 @@
 /** Single settings of LiteLLM and Portkey: what each becomes, or which note is printed about it. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { formatProblems } from '../../../config/problems.ts';
 import type { Config } from '../../../core/config.ts';
 import { noteLines } from '../../../config/import/write.ts';
@@ -379,6 +379,16 @@ describe('a virtual key', () => {
     const { loaded } = await ofKey({ key_alias: 'dashboard' });
     expect(loaded.ok && loaded.config.keys.map(({ name }) => name)).toEqual(['dashboard-2']);
   });
+
+  test.each(['2099-01-31T10:00:00', '2099-01-31 10:00:00+00:00', '2099-01-31T12:00:00+02:00', '2099-01-31T10:00:00.000000Z'])(
+    'with the end time %s ends at the same moment on every machine',
+    async (expires) => {
+      vi.stubEnv('TZ', 'America/New_York');
+      const { loaded } = await ofKey({ expires });
+      vi.unstubAllEnvs();
+      expect(loaded.ok && loaded.config.keys[0]?.expiresAt).toBe(Date.UTC(2099, 0, 31, 10));
+    },
+  );
 
   test('with an unreadable end time is left out and listed', async () => {
     const { loaded, notes } = await ofKey({ expires: 'soon' });
