@@ -92,17 +92,15 @@ class Expander {
   }
 
   #hidden(written: string | null, text: string): string {
-    const references = written?.match(reference) ?? [];
-    return references.reduce((shown, one) => {
+    let shown = text;
+    for (const one of written?.match(reference) ?? []) {
       const value = this.#brought.get(one) ?? '';
+      if (value.length < shortestSecret) continue;
       // the default of a reference that is in the text already stays
-      return value.length < shortestSecret
-        ? shown
-        : shown
-            .split(one)
-            .map((part) => part.replaceAll(value, () => one))
-            .join(one);
-    }, text);
+      const parts = shown.split(one).map((part) => part.replaceAll(value, () => one));
+      shown = parts.join(one);
+    }
+    return shown;
   }
 
   #valueOf(text: string, path: Path): string {

@@ -56,14 +56,11 @@ const isPriced = (block: PricingBlock | undefined): boolean => block === 'unknow
 function prices(block: PricingBlock): [Path, string][] {
   if (typeof block === 'string') return [];
   return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
-    if (Array.isArray(price)) {
-      return price.flatMap((tier, at) =>
-        Object.entries(tier).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, at, inside], each]] : [])),
-      );
-    }
     if (typeof price === 'string') return [[[name], price]];
-    return Object.entries(price ?? {}).flatMap(([inside, each]): [Path, string][] =>
-      typeof each === 'string' ? [[[name, inside], each]] : [],
-    );
+    if (Array.isArray(price)) return price.flatMap((tier, at) => textsIn(tier, [name, at]));
+    return textsIn(price ?? {}, [name]);
   });
 }
+
+const textsIn = (part: object, path: Path): [Path, string][] =>
+  Object.entries(part).flatMap(([name, value]): [Path, string][] => (typeof value === 'string' ? [[[...path, name], value]] : []));
