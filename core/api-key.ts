@@ -58,6 +58,10 @@ export function momentOf(text: string): number | null {
   return Number.isNaN(moment) || Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day) ? null : moment;
 }
 
+/** The earlier of two ends of a key; null: it has none. */
+export const earliest = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
+
 /** What is known of one key. The key itself is not kept. */
 export interface KeyHash {
   /** SHA-256 of the key as 64 hex digits. */

@@ -1,5 +1,5 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
-import { momentOf, prefixOf, shortestKey } from '../../core/api-key.ts';
+import { earliest, momentOf, prefixOf, shortestKey } from '../../core/api-key.ts';
 import type { KeyEntry, KeyHash } from '../../core/api-key.ts';
 import { fitsSome } from '../../core/names.ts';
 import type { Askable } from '../../core/names.ts';
@@ -119,9 +119,6 @@ function momentAt(place: Place, text: string | undefined, findings: Findings): n
   if (moment === null) findings.error(place, `"${text}" is not a date`, 'write it as 2027-01-31 or 2027-01-31T18:00:00Z');
   return moment;
 }
-
-const earliest = (one: number | null, other: number | null): number | null =>
-  one === null ? other : other === null ? one : Math.min(one, other);
 
 const day = 86_400_000;
 /** How long before its end the gateway warns of a key. */

@@ -66,13 +66,12 @@ export class KeyChanges {
   }
 
   async change(name: string, given: Partial<KeySettings>, author: Author): Promise<void> {
-    const isSwitch = Object.keys(given).length === 1 && given.disabled !== undefined;
     await this.#write(name, author, (known) => {
       const { stored } = this.#there(name, known);
       const settings = { ...stored.settings, ...given };
       return {
         stored: { ...stored, settings },
-        action: isSwitch ? (given.disabled ? 'disable' : 'enable') : 'change',
+        action: actionOf(given),
         details: differing(stored.settings, settings),
       };
     });
@@ -104,8 +103,8 @@ export class KeyChanges {
   }
 
   #there(name: string, known: Kept | undefined): Kept {
-    const writtenAt = this.#parts.keys.get(name)?.writtenAt ?? null;
     if (known !== undefined) return known;
+    const writtenAt = this.#parts.keys.get(name)?.writtenAt ?? null;
     if (writtenAt !== null) {
       throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}, so it is changed there.`);
     }
@@ -133,6 +132,12 @@ export class KeyChanges {
     }
     throw new GatewayError('key_exists', `Somebody else changes the key "${name.slice(0, 100)}" at the same moment. Try again.`);
   }
+}
+
+/** What the audit list calls a change. */
+function actionOf({ disabled, ...others }: Partial<KeySettings>): string {
+  if (disabled === undefined || Object.keys(others).length > 0) return 'change';
+  return disabled ? 'disable' : 'enable';
 }
 
 /** The settings that have changed. */

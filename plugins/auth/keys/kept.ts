@@ -2,7 +2,7 @@
  * The keys of the store, as this process knows them. They are in memory, so that no request reads the database, and stay there over
  * reloads and while the database is away.
  */
-import { momentOf } from '../../../core/api-key.ts';
+import { earliest, momentOf } from '../../../core/api-key.ts';
 import type { KeyEntry, KeyHash } from '../../../core/api-key.ts';
 import type { KeptKey, KeyTable } from '../../../core/log/keys.ts';
 import { amountsOf } from './settings.ts';
@@ -116,11 +116,7 @@ export class KeptKeys {
 function keptOf(name: string, version: number, stored: StoredKey): Kept {
   const { models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits, expires, disabled } = stored.settings;
   const expiresAt = expires === null ? null : momentOf(expires);
-  const hashes = stored.secrets.map(({ hash, prefix, expiresAt: own }): KeyHash => ({
-    hash,
-    prefix,
-    expiresAt: own === null || expiresAt === null ? (own ?? expiresAt) : Math.min(own, expiresAt),
-  }));
+  const hashes = stored.secrets.map(({ hash, prefix, expiresAt: own }): KeyHash => ({ hash, prefix, expiresAt: earliest(own, expiresAt) }));
   const entry: KeyEntry = {
     name,
     hashes,
