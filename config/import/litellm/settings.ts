@@ -12,14 +12,32 @@ import { sections, settingsAdvice } from './without-counterpart.ts';
 
 type Read = (value: unknown, at: Place & { readonly section: Fields }) => void;
 
-const nothingToDo: Read = () => {};
+/** Settings that the gateway does in any case, or that another setting reads. */
+const needless: ReadonlySet<string> = new Set([
+  'drop_params',
+  'modify_params',
+  'set_verbose',
+  'json_logs',
+  'debug_level',
+  'enable_pre_call_checks',
+  'budget_duration',
+  'enable_azure_ad_token_refresh',
+  'store_prompts_in_spend_logs',
+  'maximum_spend_logs_retention_period',
+  'maximum_spend_logs_retention_interval',
+  'set_max_fallbacks',
+  'turn_off_message_logging',
+  'redis_port',
+  'redis_password',
+  'redis_db',
+]);
 
 export function writeSettings(draft: Draft): void {
   const { value } = draft.source;
   for (const name of ['litellm_settings', 'router_settings', 'general_settings']) {
     const section = fieldsOf(value[name]);
     for (const [setting, given] of Object.entries(section)) {
-      if (given === null || (name !== 'general_settings' && routingSettings.includes(setting))) continue;
+      if (given === null || needless.has(setting) || (name !== 'general_settings' && routingSettings.includes(setting))) continue;
       const read = Object.hasOwn(readers, setting) ? readers[setting] : undefined;
       if (read !== undefined) read(given, { draft, path: [name, setting], section });
       else if (given !== false) draft.note([name, setting], settingsAdvice[setting] ?? 'has no counterpart');
@@ -207,21 +225,8 @@ const identity: Read = (value, { draft, path }) =>
   draft.note(path, `tokens of other issuers need a plugin at \`auth\`${typeof value === 'string' ? ', instead of this file' : ''}`);
 
 const readers: Readonly<Record<string, Read>> = {
-  drop_params: nothingToDo,
-  modify_params: nothingToDo,
-  set_verbose: nothingToDo,
-  json_logs: nothingToDo,
-  debug_level: nothingToDo,
-  enable_pre_call_checks: nothingToDo,
-  budget_duration: nothingToDo,
-  enable_azure_ad_token_refresh: nothingToDo,
-  store_prompts_in_spend_logs: nothingToDo,
-  maximum_spend_logs_retention_period: nothingToDo,
-  maximum_spend_logs_retention_interval: nothingToDo,
-  set_max_fallbacks: nothingToDo,
   disable_spend_logs: (value, { draft, path }) =>
     void (value === true && draft.note(path, 'every request is on record; `log/journal` without its line under `plugins` keeps nothing')),
-  turn_off_message_logging: nothingToDo,
   master_key: masterKey,
   max_budget: budget,
   default_key_generate_params: ofKeys,
@@ -236,9 +241,6 @@ const readers: Readonly<Record<string, Read>> = {
   cache_params: cacheParams,
   redis_host: redisOfRouter,
   redis_url: redisOfRouter,
-  redis_port: nothingToDo,
-  redis_password: nothingToDo,
-  redis_db: nothingToDo,
   global_max_parallel_requests: (value, { draft, path }) => {
     const concurrent = countOf(value);
     if (concurrent !== null) draft.limits.push({ value: { by: 'all', concurrent }, remark: draft.where(path) });
