@@ -58,19 +58,15 @@ export const said = (fields: Fields): Fields => Object.fromEntries(Object.entrie
 
 /** The facts of the model, without its id and providers. */
 export function modelFacts({ model, mapping }: Known): Fields {
-  const { stated } = model;
-  const modalities = said({
-    input_modalities: stated?.input_modalities,
-    output_modalities: model.architecture.output_modalities.includes('embeddings') ? model.architecture.output_modalities : null,
-  });
+  const { input_modalities: reads, json_output: json, structured_outputs: structured } = model.stated ?? {};
+  const { output_modalities: gives } = model.architecture;
+  const architecture = said({ input_modalities: reads, output_modalities: gives.includes('embeddings') && gives });
   const pricing = mapping?.pricing ?? model.pricing;
   return {
-    ...said({ architecture: modalities, context_length: model.context_length, max_output_tokens: model.max_output_tokens }),
-    ...Object.fromEntries(
-      Object.entries({ json_output: stated?.json_output, structured_outputs: stated?.structured_outputs }).filter(
-        ([, value]) => typeof value === 'boolean',
-      ),
-    ),
+    ...said({ architecture, context_length: model.context_length, max_output_tokens: model.max_output_tokens }),
+    // false says something here: requests that ask for it go to other models
+    ...(typeof json === 'boolean' && { json_output: json }),
+    ...(typeof structured === 'boolean' && { structured_outputs: structured }),
     pricing: Object.keys(pricing).length === 0 ? 'unknown' : pricing,
   };
 }

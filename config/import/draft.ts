@@ -61,11 +61,11 @@ export class Draft {
       paths.map((path) => this.source.spotOf(path)),
       ({ file }) => file,
     );
-    return Array.from(
-      files,
-      ([file, spots]) =>
-        `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}${file === this.source.name ? '' : ` of ${file}`}`,
-    ).join(', ');
+    const placeIn = ([file, spots]: readonly [string, readonly Spot[]]): string => {
+      const lines = `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}`;
+      return file === this.source.name ? lines : `${lines} of ${file}`;
+    };
+    return Array.from(files, placeIn).join(', ');
   }
 
   /** Replaces a secret of the other file by a variable. The same secret always gets the same variable. */
@@ -98,7 +98,7 @@ export const literal = (text: string): string => text.replaceAll('$', '$$$$');
 
 /** `model_list[2].litellm_params.temperature` */
 export const nameOf = (path: Path): string =>
-  path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
+  path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at === 0 ? '' : '.'}${step}`)).join('');
 
 /** The name of a variable for something of this name: `azure-eu` is `AZURE_EU`. */
 export const variableOf = (name: string): string =>

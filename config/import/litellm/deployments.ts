@@ -142,16 +142,14 @@ function behindWildcard(name: string, all: readonly Read[]): Read[] {
   if (name.includes('*') || all.some(({ group, info }) => group === name || info['id'] === name)) return [];
   const fitting = all.filter(({ group }) => /^[^*]*\*$/.test(group) && name.startsWith(group.slice(0, -1)));
   const longest = Math.max(...fitting.map(({ group }) => group.length));
+  const rest = name.slice(longest - 1);
   return fitting
     .filter(({ group }) => group.length === longest)
-    .map((one) => ({
-      ...one,
-      group: name,
-      params: {
-        ...one.params,
-        model: String(one.params['model']).replace('*', () => (one.params['model'] === '*' ? name : name.slice(longest - 1))),
-      },
-    }));
+    .map((one) => {
+      const pattern = String(one.params['model']);
+      const model = pattern === '*' ? name : pattern.replace('*', () => rest);
+      return { ...one, group: name, params: { ...one.params, model } };
+    });
 }
 
 type Read = Pick<Deployment, 'group' | 'path' | 'params' | 'info'>;

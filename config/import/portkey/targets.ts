@@ -31,7 +31,10 @@ export function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
 const nested = 'policies do not stand in policies: its targets stand beside the others, as candidates or as fallbacks';
 
 /** The weight of a target inside its group. */
-const weightOf = ({ isStandby, isShared, params }: Target): number => (isStandby ? 0 : isShared ? (numberOf(params['weight']) ?? 1) : 1);
+function weightOf({ isStandby, isShared, params }: Target): number {
+  if (isStandby === true) return 0;
+  return isShared === true ? (numberOf(params['weight']) ?? 1) : 1;
+}
 
 /** A group of targets that gets this share of the requests. */
 function shared(group: readonly Target[], share: number): Target[] {
