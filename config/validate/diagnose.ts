@@ -200,9 +200,9 @@ function got(error: ErrorObject, origin: Origin): string {
   if (data === null) return 'nothing';
   if (Array.isArray(data)) return 'a list';
   if (typeof data === 'object') return 'a map';
-  const shown = quoted(error, origin);
-  if (shown === 'this value') return `${typeof data} (not shown, because it may be a secret)`;
-  return shown.startsWith('the value') ? shown : `${typeof data} ${shown}`;
+  const path = origin.pathOf(error);
+  if (origin.expansion.unexpanded(path) !== null) return quoted(error, origin);
+  return isSecretPath(path) ? `${typeof data} (not shown, because it may be a secret)` : `${typeof data} ${quoted(error, origin)}`;
 }
 
 const yesAndNo: ReadonlyMap<string, string> = new Map([
