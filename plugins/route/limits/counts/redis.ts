@@ -273,27 +273,22 @@ export class RedisLedger implements Ledger {
     this.#era = era;
     // safety: Redis was emptied, and everything that this gateway has admitted within the last minute must still count
     if (isLost) this.#missed.lost(this.#memory.own());
+    await this.#tellMissed();
+    // messages that were sent before Redis knew the name are missing there too
+    this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
+  }
+
+  async #tellMissed(): Promise<void> {
     let hasSpent = false;
     for (let batch = this.#missed.next(); batch !== null; batch = this.#missed.next()) {
       const now = this.#clock();
-      await this.#redis.run(
-        missedScript,
-        [
-          aliveKey,
-          toldKey(batch.name),
-          ...keysOf(
-            batch.values.map(({ subject }) => subject),
-            now,
-          ),
-        ],
-        [JSON.stringify(batch.values.map((value) => toldOf(value, now, this.readAgain === null)))],
-      );
+      const subjects = batch.values.map(({ subject }) => subject);
+      const told = batch.values.map((value) => toldOf(value, now, this.readAgain === null));
+      await this.#redis.run(missedScript, [aliveKey, toldKey(batch.name), ...keysOf(subjects, now)], [JSON.stringify(told)]);
       this.#missed.wasTold();
       hasSpent ||= batch.values.some(({ charged }) => charged.size > 0);
     }
     if (hasSpent) this.readAgain?.();
-    // messages that were sent before Redis knew the name are missing there too
-    this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
   }
 
   /** Returns the era of Redis. */
