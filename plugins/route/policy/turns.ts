@@ -60,12 +60,9 @@ export class Turns {
     const { shares, taken, placed } = dealt;
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     const first = placed[0]?.offer.first.mapping;
-    if (
-      asked === first ||
-      candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true)
-    ) {
-      return;
-    }
+    if (asked === first) return;
+    const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
+    if (hasItsPlace) return;
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
   }
