@@ -6,6 +6,8 @@ import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import { didYouMean } from '../../../core/names.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
+import { stands } from './target.ts';
+import type { Standing } from './target.ts';
 import type { Targets } from './targets.ts';
 
 /** One target, as `GET /api/targets` shows it. */
@@ -98,33 +100,47 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
 const providerOf = (target: string): string => target.slice(0, target.indexOf('/')).replace(/#\d+$/, '');
 
 const order: readonly ShownTarget['state'][] = ['standing', 'trying', 'resting'];
+const stateOf: Readonly<Record<Standing['is'], ShownTarget['state']>> = {
+  standing: 'standing',
+  'to be tried': 'trying',
+  'tried by another': 'trying',
+  rests: 'resting',
+};
 
-/** The states of two workers combined: the worse state of a target, and the calls of both. */
+/** The targets of two workers, each once. */
 function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): ShownTarget[] {
-  const others = new Map(more.map((one) => [one.target, one]));
-  const known = new Set(some.map(({ target }) => target));
-  const both = some.map((one) => {
-    const other = others.get(one.target) ?? one;
-    const worse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '') ? other : one;
-    const last = [one, other].map(({ askedLastUntil }) => askedLastUntil ?? '').toSorted()[1];
-    return other === one
-      ? one
-      : { ...worse, ...(last !== '' && { askedLastUntil: last }), calls: one.calls + other.calls, failures: one.failures + other.failures };
-  });
-  return [...both, ...more.filter(({ target }) => !known.has(target))];
+  const all = new Map(some.map((one) => [one.target, one]));
+  for (const other of more) {
+    const one = all.get(other.target);
+    all.set(other.target, one === undefined ? other : atBoth(one, other));
+  }
+  return [...all.values()];
+}
+
+/** A target as two workers know it: its worse state, and the calls of both. */
+function atBoth(one: ShownTarget, other: ShownTarget): ShownTarget {
+  const isWorse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '');
+  const last = [one, other].map(({ askedLastUntil }) => askedLastUntil ?? '').toSorted()[1];
+  return {
+    ...(isWorse ? other : one),
+    ...(last !== '' && { askedLastUntil: last }),
+    calls: one.calls + other.calls,
+    failures: one.failures + other.failures,
+  };
 }
 
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
-  for (const { provider } of candidates.slice(0, 1)) targets.meet(target, provider.apiKey);
-  const { standing, calls, failures } = targets.seen(target) ?? { standing: { is: 'standing' } as const, calls: 0, failures: 0 };
+  const [first] = candidates;
+  if (first !== undefined) targets.meet(target, first.provider.apiKey);
+  const { standing, calls, failures } = targets.seen(target) ?? { standing: stands, calls: 0, failures: 0 };
   const behindMs = targets.outrun.leftMs(target);
   return {
     target,
     provider: providerOf(target),
     models: candidates.map(({ model }) => model.id),
-    state: standing.is === 'standing' ? 'standing' : standing.is === 'rests' ? 'resting' : 'trying',
+    state: stateOf[standing.is],
     why: 'why' in standing ? standing.why : null,
     restsUntil: standing.is === 'rests' ? inMs(standing.ms) : null,
     ...(behindMs > 0 && { askedLastUntil: inMs(behindMs) }),
