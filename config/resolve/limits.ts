@@ -32,7 +32,7 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
       findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests, so there is no value to match', 'leave `match` out');
     }
     if (by === 'key' && known.keys.length === 0) findings.warn(place('by'), 'there are no `keys`, so this limits nobody');
-    else if (match !== null) warnOfNone(match, valuesOf(by, known), () => findings.warn(place('match'), `"${match}" matches no ${by}`));
+    else if (match !== null && !mayMatch(match, valuesOf(by, known))) findings.warn(place('match'), `"${match}" matches no ${by}`);
     return [{ by, match, ...amounts }];
   });
 }
@@ -56,11 +56,12 @@ function checkDollars(dollars: string, place: Place, findings: Findings): void {
 }
 
 /** Null: callers choose the values. */
-const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null =>
-  by === 'key' ? listed(keys) : by === 'model' ? models() : by === 'provider' ? listed(providers) : null;
+function valuesOf(by: string, { keys, models, providers }: KnownValues): Askable | null {
+  if (by === 'model') return models();
+  if (by === 'key') return listed(keys);
+  return by === 'provider' ? listed(providers) : null;
+}
 
 const listed = (names: readonly string[]): Askable => ({ names: new Set(names), beginnings: [] });
 
-function warnOfNone(glob: string, values: Askable | null, warn: () => void): void {
-  if (values !== null && !fitsSome(glob, values)) warn();
-}
+const mayMatch = (glob: string, values: Askable | null): boolean => values === null || fitsSome(glob, values);
