@@ -209,15 +209,15 @@ export class Exporter {
    */
   #quoted(said: string): string {
     const { url, headers } = this.#parts;
-    const inAddress = [
+    const asWritten = url.search.slice(1).split('&');
+    const secrets = [
       ...url.searchParams.values(),
-      ...url.search
-        .slice(1)
-        .split('&')
-        .map((parameter) => parameter.slice(parameter.indexOf('=') + 1)),
-    ];
-    const secrets = [...inAddress, ...Object.values(headers).flatMap(quotable)].filter(({ length }) => length >= shortestSecret);
-    return secrets.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
+      ...asWritten.map((parameter) => parameter.slice(parameter.indexOf('=') + 1)),
+      ...Object.values(headers).flatMap(quotable),
+    ].filter(({ length }) => length >= shortestSecret);
+    // safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
+    const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
+    return longestFirst.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
   }
 
   /** Reads the answer to a batch that arrived: the collector may have refused some of its spans. */

@@ -224,6 +224,14 @@ describe('the exporter', () => {
     expect(JSON.stringify(lines)).not.toMatch(/b3Rl|hcaik/);
   });
 
+  it('leaves nothing of a secret that begins with another one', async () => {
+    const collector = await startCollector(answers({ message: 'no access for acme-5f3e9a with acme' }, { status: 401 }));
+    const { exporter, lines } = exporterTo(collector.url, { headers: { 'x-team': 'acme', 'x-token': 'acme-5f3e9a' } });
+    exporter.add('1');
+    await exporter.close(2000);
+    expect(lines[0]?.['said']).toContain('no access for [redacted] with [redacted]');
+  });
+
   it('judges an answer that is not JSON by its status', async () => {
     const collector = await startCollector(answers('fine'));
     const { exporter, lines } = exporterTo(collector.url);
