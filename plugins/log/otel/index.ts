@@ -14,6 +14,7 @@ import { Exporter } from './exporter.ts';
 import { idsOf, samplerOf } from './ids.ts';
 import { Notes } from './notes.ts';
 import { spansOf } from './spans.ts';
+import type { SpanSettings } from './spans.ts';
 import { parentOf } from './trace-context.ts';
 import { vendorOf } from './vendors.ts';
 import type { Vendor } from './vendors.ts';
@@ -95,7 +96,6 @@ export default definePlugin<Options>({
   summary: 'OpenTelemetry traces of requests to an OTLP collector; without an endpoint it does nothing',
   schema,
   apply({ hooks, config, dialects, fetch, logger, state }, options) {
-    const { sample_ratio: ratio, capture_content: capture, metadata } = options;
     const destination = destinationOf(options, process.env, logger);
     if (destination === null) return undefined;
     const exporter = new Exporter({
@@ -108,12 +108,17 @@ export default definePlugin<Options>({
       intervalMs: options.interval_ms,
       queueBytes: options.queue_bytes,
     });
-    const isSampled = samplerOf(ratio);
+    const isSampled = samplerOf(options.sample_ratio);
     const vendors = new Map(
       Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]),
     );
-    // the scheme of the port when it was opened, because a reload cannot turn TLS on or off
-    const scheme = state('scheme', () => (config.server.tls === null ? 'http' : 'https'));
+    const settings: SpanSettings = {
+      capture: options.capture_content,
+      metadata: options.metadata,
+      // the scheme of the port when it was opened, because a reload cannot turn TLS on or off
+      scheme: state('scheme', () => (config.server.tls === null ? 'http' : 'https')),
+      vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null },
+    };
     const notes = new Notes();
 
     hooks.auth.tap({ stage: EARLY }, ({ id, headers }) => {
@@ -131,16 +136,7 @@ export default definePlugin<Options>({
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;
-      const spans = spansOf({
-        record,
-        ids,
-        parent,
-        isPrivate,
-        capture,
-        metadata,
-        scheme,
-        vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null },
-      });
+      const spans = spansOf({ record, ids, parent, isPrivate, settings });
       exporter.add(spans.map((span) => JSON.stringify(span)).join(','));
     });
     return () => exporter.close(flushWithinMs);

@@ -28,14 +28,8 @@ export interface Span {
   readonly status: { readonly code?: number; readonly message?: string };
 }
 
-/** The record of a request, and what the spans need besides the record. */
-export interface Traced {
-  readonly record: RequestRecord;
-  readonly ids: Ids;
-  /** The caller's span; null where the caller sent none. */
-  readonly parent: Parent | null;
-  /** Whether the text of the request may not be kept anywhere. */
-  readonly isPrivate: boolean;
+/** What the spans of all requests have in common. */
+export interface SpanSettings {
   /** Whether the operator wants messages and the text of errors in traces. Private requests never have them. */
   readonly capture: boolean;
   /** Metadata keys that become attributes. */
@@ -43,6 +37,17 @@ export interface Traced {
   readonly vendorOf: (provider: string) => Vendor;
   /** The scheme of the gateway's own port. */
   readonly scheme: 'http' | 'https';
+}
+
+/** The record of a request, and what its spans need besides the record. */
+export interface Traced {
+  readonly record: RequestRecord;
+  readonly ids: Ids;
+  /** The caller's span; null where the caller sent none. */
+  readonly parent: Parent | null;
+  /** Whether the text of the request may not be kept anywhere. */
+  readonly isPrivate: boolean;
+  readonly settings: SpanSettings;
 }
 
 type Attributes = Record<string, Value | null>;
@@ -124,12 +129,12 @@ const failed = (message: string | null | undefined, traced: Traced): Span['statu
   ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }),
 });
 
-const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !isPrivate;
+const showsContent = ({ isPrivate, settings }: Traced): boolean => settings.capture && !isPrivate;
 
 /** The status in the record of a caller who left before the reply began. Nobody was sent this status, so the span leaves it out. */
 const unsentStatus = 499;
 
-const aboutRequest = ({ record, metadata, scheme }: Traced): Attributes => ({
+const aboutRequest = ({ record, settings: { metadata, scheme } }: Traced): Attributes => ({
   'http.request.method': text(record.method),
   'http.route': text(routeOf(record)),
   'http.response.status_code': record.status === unsentStatus ? null : int(record.status),
@@ -151,7 +156,7 @@ const aboutRequest = ({ record, metadata, scheme }: Traced): Attributes => ({
   ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),
 });
 
-function aboutAttempt(attempt: AttemptResult, number: number, { record, vendorOf }: Traced): Attributes {
+function aboutAttempt(attempt: AttemptResult, number: number, { record, settings: { vendorOf } }: Traced): Attributes {
   const { name, address, port } = vendorOf(attempt.provider);
   return {
     'gen_ai.operation.name': text(operationOf(record)),
