@@ -31,13 +31,9 @@ export default definePlugin({
       });
       const priced =
         own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
-      return served.lost.length === 0
-        ? priced
-        : withLost(
-            priced,
-            isLastUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false },
-            served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })),
-          );
+      if (served.lost.length === 0) return priced;
+      const lost = served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage }));
+      return withLost(priced, isLastUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, lost);
     });
   },
 });
@@ -119,17 +115,18 @@ function withLost(
 ): RequestRecord {
   const all = [own, ...lost];
   const total = all.reduce<bigint | null>((sum, { cost }) => (sum === null || cost === null ? null : sum + cost), 0n);
-  const attempts = record.attempts.map((attempt, at) => {
-    const one = lost.find((each) => each.at === at);
-    if (one === undefined) return attempt;
+  const attempts = [...record.attempts];
+  for (const { at, usage, cost, isUpperBound } of lost) {
+    const attempt = attempts[at];
+    if (attempt === undefined) continue;
     const used = {
-      usage: recordedUsage(one.usage),
+      usage: recordedUsage(usage),
       usageEstimated: attempt.used?.usageEstimated ?? false,
-      cost: one.cost === null ? null : formatDollars(one.cost),
-      costIsUpperBound: one.isUpperBound,
+      cost: cost === null ? null : formatDollars(cost),
+      costIsUpperBound: isUpperBound,
     };
-    return { ...attempt, used };
-  });
+    attempts[at] = { ...attempt, used };
+  }
   return {
     ...record,
     attempts,

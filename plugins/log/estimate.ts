@@ -55,21 +55,13 @@ function withLost(record: RequestRecord): RequestRecord {
   const { served, request } = record;
   if (served === null || request === null) return record;
   const lost = served.lost.map((one) => ({ ...one, usage: usageOf(one.usage, request, one.response.choices) }));
-  const attempts = record.attempts.map((attempt, at) => {
-    const found = lost.findIndex((one) => one.at === at);
-    const one = lost[found];
-    return one === undefined
-      ? attempt
-      : {
-          ...attempt,
-          used: {
-            usage: recordedUsage(one.usage),
-            usageEstimated: one.usage !== served.lost[found]?.usage,
-            cost: null,
-            costIsUpperBound: false,
-          },
-        };
-  });
+  const attempts = [...record.attempts];
+  for (const [place, { at, usage }] of lost.entries()) {
+    const attempt = attempts[at];
+    if (attempt === undefined) continue;
+    const usageEstimated = usage !== served.lost[place]?.usage;
+    attempts[at] = { ...attempt, used: { usage: recordedUsage(usage), usageEstimated, cost: null, costIsUpperBound: false } };
+  }
   return { ...record, attempts, served: { ...served, lost } };
 }
 
