@@ -5,6 +5,7 @@ import { idOf, RuleSums } from './sums.ts';
 import type { Addition, Sum } from './sums.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { factsOf, messageOf, subjectOf } from './words.ts';
+import type { Standing } from './words.ts';
 
 export const everyMs = 1000;
 
@@ -34,13 +35,6 @@ export interface WatchParts {
   readonly clock: () => number;
   /** The providers of the config, by their ids. */
   readonly providers: ReadonlyMap<string, unknown>;
-}
-
-interface Standing {
-  readonly rule: AlertRule;
-  readonly value: string;
-  readonly since: number;
-  facts: string;
 }
 
 export class Watch implements Disposable {
@@ -80,7 +74,7 @@ export class Watch implements Disposable {
   look(): void {
     const now = this.#now();
     for (const [id, { rule, sums }] of this.#sums) {
-      for (const [value, sum] of sums.sums(now)) this.#judge({ key: `${id} ${value}`, rule, value, sum, now });
+      for (const [value, sum] of sums.sums(now)) this.#judge(`${id} ${value}`, { rule, value, since: now, facts: factsOf(rule, sum) }, sum);
     }
   }
 
@@ -104,33 +98,20 @@ export class Watch implements Disposable {
     return this.#parts?.clock() ?? Date.now();
   }
 
-  #judge({
-    key,
-    rule,
-    value,
-    sum,
-    now,
-  }: {
-    readonly key: string;
-    readonly rule: AlertRule;
-    readonly value: string;
-    readonly sum: Sum;
-    readonly now: number;
-  }): void {
+  /** Begins the alert `found`, ends the one that stands, or renews its facts. */
+  #judge(key: string, found: Standing, sum: Sum): void {
+    const { rule, value, facts, since: now } = found;
     // the failures of a removed provider stay in the window: they would begin an alert that nothing ends
     if (rule.watches === 'provider' && this.#parts?.providers.has(value) !== true) return;
     const standing = this.#standing.get(key);
-    const facts = factsOf(rule, sum);
     if (standing === undefined) {
       if (!isBeyond(rule, sum)) return;
-      this.#standing.set(key, { rule, value, since: now, facts });
-      this.#tell(messageOf({ rule, value, facts, since: now, until: null }));
-    } else if (!isOver(rule, sum)) {
-      if (sum.requests > 0) standing.facts = facts;
-    } else {
+      this.#standing.set(key, found);
+      this.#tell(messageOf(found, null));
+    } else if (isOver(rule, sum)) {
       this.#standing.delete(key);
-      this.#tell(messageOf({ rule, value, facts, since: standing.since, until: now }));
-    }
+      this.#tell(messageOf({ ...standing, facts }, now));
+    } else if (sum.requests > 0) standing.facts = facts;
   }
 
   #tell(message: string): void {

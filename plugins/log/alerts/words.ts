@@ -2,19 +2,26 @@
 import type { AlertRule } from '../../../core/limits.ts';
 import type { Sum } from './sums.ts';
 
+/** An alert that is active. */
+export interface Standing {
+  readonly rule: AlertRule;
+  readonly value: string;
+  readonly since: number;
+  /** What the sums showed last. */
+  facts: string;
+}
+
 const percent = (part: number, all: number): string => `${Number(((100 * part) / all).toPrecision(3))} %`;
-const minutes = (ms: number): string =>
-  ms < 90_000
-    ? `${Math.max(1, Math.round(ms / 1000))} s`
-    : ms < 5_400_000
-      ? `${Math.round(ms / 60_000)} min`
-      : `${Number((ms / 3_600_000).toFixed(1))} h`;
+function spanText(ms: number): string {
+  if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  return ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
+}
 const requestsOf = (many: number): string => `${many} ${many === 1 ? 'request' : 'requests'}`;
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 /** The sums in words, for example `12 % of 240 requests failed in 5 min`. */
 export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, bad, dollars }: Sum): string {
-  const within = ` in ${minutes(windowMs)}`;
+  const within = ` in ${spanText(windowMs)}`;
   if (watches === 'cost') return `$${dollars.toFixed(dollars < 1 ? 4 : 2)} for ${requestsOf(requests)}${within}`;
   if (watches === 'provider') {
     return bad === requests
@@ -44,23 +51,11 @@ const escaped = (text: string): string =>
     .replaceAll('://', ':\u200b//')
     .replaceAll(/www\./gi, (www) => `${www.slice(0, -1)}\u200b.`);
 
-/** The message when an alert begins, and when it is over. */
-export function messageOf({
-  rule,
-  value,
-  facts,
-  since,
-  until,
-}: {
-  readonly rule: AlertRule;
-  readonly value: string;
-  readonly facts: string;
-  readonly since: number;
-  readonly until: number | null;
-}): string {
+/** The message when an alert begins, and when it is over. @param until when it ended; null: it begins */
+export function messageOf({ rule, value, facts, since }: Standing, until: number | null): string {
   const subject = subjectOf(rule, value);
   const name = `${rule.name}${subject === '' ? '' : ` (${subject})`}`;
   return escaped(
-    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Over: ${name}. ${facts}. It lasted ${minutes(until - since)}.`,
+    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Over: ${name}. ${facts}. It lasted ${spanText(until - since)}.`,
   );
 }
