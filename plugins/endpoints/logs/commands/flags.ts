@@ -49,9 +49,8 @@ type Given = Pick<CommandRun, 'flags' | 'words' | 'json'>;
 
 /** What `gateway logs` is to show. A whole request id selects that request, its beginning is a filter. */
 export function logsSelection({ flags, words, json }: Given): Selection {
-  const named = flags.all('id');
-  const whole = [...named, ...words].length === 1 ? [...named, ...words].find((text) => isId(text.toLowerCase())) : undefined;
-  const id = whole?.toLowerCase() ?? null;
+  const [first = '', ...others] = [...flags.all('id'), ...words].map((text) => text.toLowerCase());
+  const id = others.length === 0 && isId(first) ? first : null;
   const follow = flags.has('follow');
   if (id !== null && follow) throw new UsageError('--follow goes with a list, not with one request');
   return { id, follow, json, by: null, limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, id === null ? words : []) };

@@ -30,11 +30,9 @@ async function newest(ask: Ask, { filter, limit }: Pick<Selection, 'filter' | 'l
   const records: LoggedRequest[] = [];
   let cursor: string | null = null;
   do {
-    const params = new URLSearchParams([
-      ...filter,
-      ['limit', String(Math.min(largestPage, limit - records.length))],
-      ...(cursor === null ? [] : [['cursor', cursor] as [string, string]]),
-    ]);
+    const params = new URLSearchParams(filter);
+    params.set('limit', String(Math.min(largestPage, limit - records.length)));
+    if (cursor !== null) params.set('cursor', cursor);
     const page = (await (await ask(`/api/logs?${params.toString()}`)).json()) as LogPage;
     records.push(...page.data);
     cursor = page.next;

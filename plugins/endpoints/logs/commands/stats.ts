@@ -13,11 +13,9 @@ export async function showStats(
   { filter, by, limit, json }: Selection,
   { print }: Pick<Output, 'print'>,
 ): Promise<void> {
-  const params = new URLSearchParams([
-    ...filter,
-    ['limit', String(Math.min(limit, 1000))],
-    ...(by === null ? [] : [['by', by] as [string, string]]),
-  ]);
+  const params = new URLSearchParams(filter);
+  params.set('limit', String(Math.min(limit, 1000)));
+  if (by !== null) params.set('by', by);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
   if (json) print(`${printableJson(JSON.stringify(data, null, 2))}\n`);
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
