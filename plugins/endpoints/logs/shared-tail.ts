@@ -33,7 +33,7 @@ export class SharedTail {
     this.#parts = parts;
     const { peers } = parts;
     peers.on('records', (records) => parts.heard(records as LoggedRequest[]));
-    peers.on('watched', (_, from) => this.#send(from));
+    peers.on('watched', (_, from) => this.#watchedBy(from));
     peers.on('who watches', () => this.announce());
   }
 
@@ -55,10 +55,15 @@ export class SharedTail {
     this.#unsubscribe = null;
   }
 
-  #send(to: number): void {
-    this.#watched.set(to, performance.now() + leaseMs);
-    this.#unsubscribe ??=
-      this.#parts.reader()?.onRecord((record) => void (this.#waiting.length < mostWaiting && this.#waiting.push(record))) ?? null;
+  /** From now on, until its lease ends, that worker gets the records of this one. */
+  #watchedBy(worker: number): void {
+    this.#watched.set(worker, performance.now() + leaseMs);
+    this.#unsubscribe ??= this.#parts.reader()?.onRecord((record) => this.#add(record)) ?? null;
+  }
+
+  /** safety: while this process is too busy to send, records do not fill its memory. */
+  #add(record: LoggedRequest): void {
+    if (this.#waiting.length < mostWaiting) this.#waiting.push(record);
   }
 
   #flush(): void {

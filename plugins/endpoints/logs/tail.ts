@@ -104,10 +104,13 @@ interface Found {
 }
 
 async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }: Missed): Promise<Found> {
-  // only the store has the records of all workers
-  const remembered = isShared ? null : hub.since(lastId);
-  if (isShared) await reader.catchUp();
-  if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
+  if (isShared) {
+    // only the store has the records of all workers
+    await reader.catchUp();
+  } else {
+    const remembered = hub.since(lastId);
+    if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
+  }
   const last = await reader.get(lastId);
   const since = last === null ? arrivalOf(lastId) : endOf(last) - roundedMs;
   // ids follow the order of arrival, and events the order of ends: a request that ended later may have begun long before
