@@ -17,8 +17,9 @@ export interface Described {
 
 /** The state of the log, with the waiting and the lost records of all workers. */
 async function logStatus({ reader, peers }: Pick<Described, 'reader' | 'peers'>): Promise<StoreStatus | null> {
-  const [own = null, ...others] = (await Promise.all([reader?.status(), ...((await peers?.ask('status', null)) ?? [])])) as StoreStatus[];
-  return own === null ? null : others.reduce(added, own);
+  if (reader === null) return null;
+  const [own, others = []] = await Promise.all([reader.status(), peers?.ask('status', null)]);
+  return (others as StoreStatus[]).reduce(added, own);
 }
 
 /** Adds up what each worker has in its own journal. */
