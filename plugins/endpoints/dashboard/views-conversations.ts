@@ -51,16 +51,16 @@ async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ 
     { ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] },
     { limit: most.scanned, cursor: null },
   );
+  const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
   // an empty text names no conversation, and no filter finds it
-  const named = records.toReversed().filter(({ metadata }) => metadata[by.slice('meta.'.length)] !== '');
-  const groups = Map.groupBy(named, ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
+  groups.delete('');
   return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null };
 }
 
 async function ofHistories(reader: LogReader, query: LogQuery): Promise<{ data: Shown[]; isAll: boolean }> {
   const { records, isAll } = await read(reader, query);
   const chains = chainsOf(records.filter((record) => messagesOf(record).length > 0));
-  return { data: chains.map((own) => shownOf(null, own, openingOf(own[0]))), isAll };
+  return { data: chains.map((own) => shownOf(null, own, openingOf(own[0] as LoggedDetail))), isAll };
 }
 
 function shownOf(value: string | null, records: readonly LoggedRequest[], opening: string | null): Shown {
@@ -80,13 +80,13 @@ function shownOf(value: string | null, records: readonly LoggedRequest[], openin
   };
 }
 
-const openingOf = (record: LoggedDetail | undefined): string | null =>
-  record === undefined
-    ? null
-    : (messagesOf(record)
-        .filter(({ role }) => role === 'user')
-        .map(textOf)[0]
-        ?.slice(0, most.opening) ?? null);
+/** The first message of the user; null where there is none. */
+function askedFirst(record: LoggedDetail): string | null {
+  const first = messagesOf(record).find(({ role }) => role === 'user');
+  return first === undefined ? null : textOf(first);
+}
+
+const openingOf = (record: LoggedDetail): string | null => askedFirst(record)?.slice(0, most.opening) ?? null;
 
 /** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
 async function read(reader: LogReader, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
@@ -112,10 +112,11 @@ export async function conversationView(asked: ViewRequest): Promise<object> {
     of === null
       ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null })
       : await around(reader, of);
-  if (records.length === 0) {
+  const [first] = records;
+  if (first === undefined) {
     throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });
   }
-  const { opening, ...sums } = shownOf(of === null ? value : null, records, openingOf(records[0]));
+  const { opening, ...sums } = shownOf(of === null ? value : null, records, openingOf(first));
   return { ...sums, opening, isAll, data: turnsOf(records) };
 }
 
@@ -138,12 +139,7 @@ async function around(reader: LogReader, id: string): Promise<{ records: LoggedD
 
 /** Words of the first message, for a text search: every request of the conversation has them. Null where there are none. */
 function soughtOf(record: LoggedDetail): string | null {
-  const runs =
-    (
-      messagesOf(record)
-        .filter(({ role }) => role === 'user')
-        .map(textOf)[0] ?? ''
-    ).match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
+  const runs = askedFirst(record)?.match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
   const [longest] = runs.toSorted((a, b) => b.length - a.length);
   return longest?.trim().slice(0, most.sought).trim() || null;
 }
