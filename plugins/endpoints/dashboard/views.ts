@@ -47,9 +47,10 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
   const span = (query.to ?? now) - (query.from ?? now - day);
   const asked = Number(params.get('bucket'));
   const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
-  // cost: sums by metadata and by fields of plugins are kept for hours and days alone
   const isOfKeyed = [by, ...query.conditions.map(({ field }) => field)].some((name) => name !== null && isKeyed(name));
-  return isOfKeyed ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
+  if (!isOfKeyed || span <= day / 2) return bucketMs;
+  // cost: sums by metadata and by fields of plugins are kept for hours and days alone
+  return Math.max(bucketMs, span > 10 * day ? day : hour);
 }
 
 const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
@@ -100,10 +101,11 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
 async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
   // in an old log, the requests of a filter may all be new
-  const narrow =
-    query.conditions.length > 0 || query.text !== null ? null : narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
-  const older = narrow === null ? [] : (await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null })).data;
-  if (narrow === null || older.length > 0) return wide;
+  if (query.conditions.length > 0 || query.text !== null) return wide;
+  const narrow = narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
+  if (narrow === null) return wide;
+  const older = await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null });
+  if (older.data.length > 0) return wide;
   const width = Math.min(bucketMs, narrow);
   const series = width === bucketMs ? wide : await reader.series(query, { bucketMs: width, by: null });
   return { ...series, bucketMs: width, begin: beginOf(series.points, width, now) };
