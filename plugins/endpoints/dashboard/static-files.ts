@@ -65,23 +65,17 @@ export function readStaticFiles(): StaticFiles {
       .map((path) => path.replaceAll('\\', '/'))
       .sort();
   const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-  for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) {
-    files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
-  }
+  const add = (path: string, text: string): void => void files.set(path, fileOf(path, Buffer.from(text)));
+  for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) add(path, leanScript(textOf(path)));
   // a browser cannot import from the core, so it gets the table of fields as a file
-  files.set(
-    'parts/fields.js',
-    fileOf(
-      'parts/fields.js',
-      Buffer.from(`export const fields = ${JSON.stringify(pageFields)};\nexport const timeFilters = ${JSON.stringify(timeFilters)};\n`),
-    ),
-  );
+  const [fields, times] = [pageFields, timeFilters].map((table) => JSON.stringify(table));
+  add('parts/fields.js', `export const fields = ${fields};\nexport const timeFilters = ${times};\n`);
   // cost: one file compresses better than four; the pages load the other styles when they need them
-  files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
-  for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
+  add('styles.css', leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')));
+  for (const path of found(['styles/[a-z]*.css'])) add(path, leanStyle(textOf(path)));
   for (const { specifier, file } of vendored) {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
-    files.set(file, fileOf(file, Buffer.from(text)));
+    add(file, text);
   }
   const version = hash('sha256', [...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
   const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
@@ -105,17 +99,10 @@ function modulesOf(files: StaticFiles['files'], paths: readonly string[], known 
     const file = files.get(path);
     if (file === undefined || known.has(path)) continue;
     known.add(path);
-    const imported = Array.from(
-      file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm),
-      ([, specifier = '']) => specifier,
-    );
-    modulesOf(
-      files,
-      imported.map(
-        (specifier) => vendored.find((one) => one.specifier === specifier)?.file ?? new URL(specifier, `file:///${path}`).pathname.slice(1),
-      ),
-      known,
-    );
+    for (const [, specifier = ''] of file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm)) {
+      const ofPackage = vendored.find((one) => one.specifier === specifier)?.file;
+      modulesOf(files, [ofPackage ?? new URL(specifier, `file:///${path}`).pathname.slice(1)], known);
+    }
   }
   return known;
 }
