@@ -79,13 +79,13 @@ export class Tail {
 
   /** Bytes that the store does not have yet. */
   get behindBytes(): number {
-    // a deleted segment has no bytes any more, and the offset is a place in the current segment
-    return segmentsOf(this.folder)
-      .filter((segment) => segment >= this.#segment)
-      .reduce(
-        (sum, segment) => sum + Math.max(0, sizeOf(pathOf(this.folder, segment)) - (segment === this.#segment ? this.#offset : 0)),
-        0,
-      );
+    let sum = 0;
+    for (const segment of segmentsOf(this.folder)) {
+      const size = segment < this.#segment ? 0 : sizeOf(pathOf(this.folder, segment));
+      // a segment that was deleted meanwhile has no bytes any more
+      sum += segment === this.#segment ? Math.max(0, size - this.#offset) : size;
+    }
+    return sum;
   }
 
   /**
