@@ -49,7 +49,8 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
   const sql = statementsOf({ placeholder, list });
   function* write({ name, from, data, event: { at, action, by, address, details } }: KeyChange): Steps<number | null> {
     const [known] = yield [sql.one, [name]];
-    if ((known === undefined || known['data'] === null ? 0 : Number(known['version'])) !== from) return null;
+    const isThere = known !== undefined && known['data'] !== null;
+    if ((isThere ? Number(known['version']) : 0) !== from) return null;
     const [event] = yield [sql.tell, [at, name, action, by, address, details]];
     const version = Number(event?.['id']);
     yield [sql.put, [name, version, data]];

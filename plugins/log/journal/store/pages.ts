@@ -139,9 +139,8 @@ async function sortedPage(queries: Queries, query: LogQuery, options: ListOption
   const bins = order === 'desc' ? binsOf(column) : binsOf(column).toReversed();
   const first = after === null ? 0 : after.value === null ? bins.length : bins.indexOf(binOf(column, BigInt(after.value)));
   for (const bin of [...bins.slice(first), null]) {
-    if (places.length <= size) {
-      places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
-    }
+    if (places.length > size) break;
+    places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
   }
   const shown = places.slice(0, size);
   const last = shown.at(-1);
@@ -165,18 +164,16 @@ async function placesIn(
 ): Promise<Place[]> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf(query, { params, grammar });
-  const own = bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`];
-  const isBehind =
-    after === null || (bin === null && after.value !== null)
-      ? []
-      : [
-          bin === null
-            ? `${key} < ${params.id(after.id)}`
-            : behindSql(`r.${column}`, { key, isBelow: order === 'desc', value: params.add(after.value), id: params.id(after.id) }),
-        ];
+  const conditions = [...where, ...(bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`])];
+  // rows without a number come after each row that has one
+  if (after !== null && bin === null && after.value === null) conditions.push(`${key} < ${params.id(after.id)}`);
+  if (after !== null && bin !== null) {
+    const isBelow = order === 'desc';
+    conditions.push(behindSql(`r.${column}`, { key, isBelow, value: params.add(after.value), id: params.id(after.id) }));
+  }
   const rows = await found(
     `select ${key} as id, cast(r.${column} as text) as value
-    from ${from}${whereSql([...where, ...own, ...isBehind])}
+    from ${from}${whereSql(conditions)}
     order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`,
     params,
   );

@@ -67,7 +67,9 @@ export function createReader(engine: Engine): Reader {
       for (let size = firstBodies; data.length < rows.length; size *= 2) {
         const some = rows.slice(data.length, data.length + size);
         const bodies = await bodiesById(queries, some);
-        for (const body of bodies.values()) for (const text of Object.values(body)) if (typeof text === 'string') characters += text.length;
+        for (const { request, response, reasoning } of bodies.values()) {
+          characters += lengthOf(request) + lengthOf(response) + lengthOf(reasoning);
+        }
         data.push(...some.map((row) => readDetail({ ...row, ...(bodies.get(row['id']) ?? noBodies) })));
         if (characters > mostCharacters && data.length < rows.length) return { data, next: some.at(-1)?.['id'] as string, isCut: true };
       }
@@ -85,13 +87,9 @@ export function createReader(engine: Engine): Reader {
       return row === undefined ? null : readWhole(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
-      if (by !== null) {
-        return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, mostRows) })).map(({ value, sums }) =>
-          statsOf(value, sums),
-        );
-      }
-      const [all] = await groupsOf(queries, shown(query), { by, bucketMs: null });
-      return [statsOf(null, all?.sums ?? noSums())];
+      if (by === null) return [await wholeOf(queries, shown(query))];
+      const groups = await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, mostRows) });
+      return groups.map(({ value, sums }) => statsOf(value, sums));
     },
     series: (query, options) => series(queries, shown(query), options),
     faults: (query) => faultsOf(queries, shown(query)),
@@ -100,9 +98,15 @@ export function createReader(engine: Engine): Reader {
   };
 }
 
-const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a === null || (b !== null && a < b) ? -1 : 1);
+/** Null comes first. */
+function byText(a: string | null, b: string | null): number {
+  if (a === b) return 0;
+  return a === null || (b !== null && a < b) ? -1 : 1;
+}
 
 const noBodies = { request: null, response: null, reasoning: null };
+
+const lengthOf = (text: unknown): number => (typeof text === 'string' ? text.length : 0);
 
 /** The bodies of these rows, by id. */
 async function bodiesById(
@@ -126,17 +130,19 @@ async function series(
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
     const groups = await groupsOf(queries, query, { by, bucketMs });
-    return {
-      points: pointsOf(groups),
-      total: statsOf(
-        null,
-        groups.reduce((sums, group) => addSums(sums, group.sums), noSums()),
-      ),
-    };
+    const sums = noSums();
+    for (const group of groups) addSums(sums, group.sums);
+    return { points: pointsOf(groups), total: statsOf(null, sums) };
   }
   const only = (await largestOf(queries, query, { by, rank, most })).map(({ value }) => value);
+  const total = await wholeOf(queries, query);
+  return { points: pointsOf(await groupsOf(queries, query, { by, bucketMs, only })), total };
+}
+
+/** The sums of all records that a query selects. */
+async function wholeOf(queries: Queries, query: LogQuery): Promise<StatsRow> {
   const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
-  return { points: pointsOf(await groupsOf(queries, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
+  return statsOf(null, all?.sums ?? noSums());
 }
 
 async function largestOf(

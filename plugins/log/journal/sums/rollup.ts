@@ -221,13 +221,15 @@ async function keptPeriods(
   const byStart = (name: string): ReadonlyMap<unknown, string> =>
     new Map(data.get(name)?.map((row) => [row['starts_at'], row['data'] as string]));
   const [own, without] = [byStart(dimension), byStart(leftOut)];
-  return (data.get(whole) ?? []).flatMap((row) => {
-    const at = row['starts_at'];
-    const all = row['data'] as string;
-    const text = own.get(at) ?? (all === '[]' || (isKeyed(dimension) && !isLeftOut(dimension, without.get(at))) ? all : 'null');
+  const kept: KeptPeriod[] = [];
+  for (const { starts_at: at, data: all } of data.get(whole) ?? []) {
+    // where no record of the period has the name, the row of all records says the same: all of them are under null
+    const isAbsent = all === '[]' || (isKeyed(dimension) && !isLeftOut(dimension, without.get(at)));
+    const text = own.get(at) ?? (isAbsent ? (all as string) : 'null');
     const values = JSON.parse(text) as KeptValues;
-    return values === null || values === false ? [] : [{ start: Number(at), values }];
-  });
+    if (values !== null && values !== false) kept.push({ start: Number(at), values });
+  }
+  return kept;
 }
 
 function isLeftOut(dimension: string, data: string | undefined): boolean {
