@@ -23,16 +23,16 @@ export class Collector {
 
   /** From now on these rules count. What was counted for a rule that stays is kept. */
   follow(rules: readonly AlertRule[]): void {
-    const before = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
+    const before = this.#byId();
     // a rule that is written twice is one rule, so its sums are counted once
-    const different = new Map(rules.map((rule) => [idOf(rule), rule])).values();
-    const counted = Array.from(
-      different,
-      (rule) =>
-        before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() },
-    );
+    const different = new Map(rules.map((rule) => [idOf(rule), rule]));
+    const counted = Array.from(different, ([id, rule]) => before.get(id) ?? begun(id, rule));
     this.#requests = counted.filter(({ rule }) => rule.watches !== 'provider');
     this.#attempts = counted.filter(({ rule }) => rule.watches === 'provider');
+  }
+
+  #byId(): ReadonlyMap<string, Counted> {
+    return new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
   }
 
   /** Counts a request that is over. A sampled record of refused strangers does not count. */
@@ -67,13 +67,20 @@ export class Collector {
 
   /** Puts back counts that could not be delivered: the next call of `take` returns them. */
   putBack(additions: readonly Addition[]): void {
-    const known = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
+    const known = this.#byId();
     for (const [id, value, requests, bad, dollars] of additions) {
       const counted = known.get(id);
       if (counted !== undefined) add(counted, value, { requests, bad, dollars });
     }
   }
 }
+
+const begun = (id: string, rule: AlertRule): Counted => ({
+  id,
+  rule,
+  pattern: rule.match === null ? null : patternOf(rule.match),
+  sums: new Map(),
+});
 
 function count(counted: Counted, value: string, { isBad, dollars }: { isBad: boolean; dollars: number }): void {
   if (counted.pattern?.test(value) !== false) add(counted, value, { requests: 1, bad: isBad ? 1 : 0, dollars });
