@@ -265,11 +265,7 @@ export function incident(records: number, end: number): Traffic {
           feature: oneOf(features, chance(number, 15)),
           'session-id': `s-${Math.floor(number / 40)}-${Math.floor(4 * chance(number, 16))}`,
         },
-        userAgent: isMobile
-          ? `mobile/${end - at <= stories.release.from && end - at > stories.release.to ? '4.2.0' : '4.1.9'}`
-          : key === 'batch'
-            ? 'OpenAI/Python 2.1.0'
-            : 'OpenAI/JS 6.9.1',
+        userAgent: isMobile ? `mobile/${is('release') ? '4.2.0' : '4.1.9'}` : key === 'batch' ? 'OpenAI/Python 2.1.0' : 'OpenAI/JS 6.9.1',
         configHash: end - at <= 13 * hour ? 'b41c9e02' : '77ad03f1',
         prices: { prompt: decimal(model.price[0]), completion: decimal(model.price[1]) },
         ...ended,
