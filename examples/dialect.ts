@@ -28,35 +28,19 @@ function contentOf(message: Message, at: number): string {
 }
 
 function encode(request: ChatRequest, { mapping, reasoning }: Target): WireRequest {
-  const {
-    temperature,
-    topP: top_p,
-    maxTokens: num_predict,
-    seed,
-    stop,
-    tools,
-    responseFormat: response_format,
-    n,
-    logprobs,
-    presencePenalty: presence_penalty,
-    frequencyPenalty: frequency_penalty,
-    logitBias: logit_bias,
-    user,
-  } = request;
   const adjustments = new Adjustments();
-  for (const [field, value] of Object.entries({
+  const dropped = {
     ...request.rest,
-    tools,
-    response_format,
-    n,
-    logprobs,
-    presence_penalty,
-    frequency_penalty,
-    logit_bias,
-    user,
-  })) {
-    adjustments.dropField(field, value);
-  }
+    tools: request.tools,
+    response_format: request.responseFormat,
+    n: request.n,
+    logprobs: request.logprobs,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+    logit_bias: request.logitBias,
+    user: request.user,
+  };
+  for (const [field, value] of Object.entries(dropped)) adjustments.dropField(field, value);
   if (request.messages.some(({ tool_calls: calls }) => calls !== undefined)) adjustments.add('messages.tool_calls', 'dropped');
   if (reasoning.maxTokens !== null) adjustments.add('reasoning.max_tokens', 'changed to thinking without a budget');
   const messages = request.messages.map((message, at) => ({
@@ -69,12 +53,18 @@ function encode(request: ChatRequest, { mapping, reasoning }: Target): WireReque
     messages,
     stream: request.stream,
     think,
-    options: { temperature, top_p, num_predict, seed, stop },
+    options: {
+      temperature: request.temperature,
+      top_p: request.topP,
+      num_predict: request.maxTokens,
+      seed: request.seed,
+      stop: request.stop,
+    },
   };
-  // null: the caller did not set this field
   return {
     path: '/api/chat',
     headers: { 'content-type': 'application/json' },
+    // a field that is null was not set by the caller, and is left out
     body: JSON.stringify(body, (_, value: unknown) => value ?? undefined),
     adjustments: adjustments.list,
   };
