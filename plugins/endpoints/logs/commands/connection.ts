@@ -38,11 +38,19 @@ export function namedBy(
   { server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> },
   { host, port }: { readonly host: string | null; readonly port: number | null },
 ): Named {
-  const listens = host ?? server.host;
-  const reachable = listens === '0.0.0.0' ? '127.0.0.1' : listens === '::' ? '::1' : listens;
-  const url = `${server.tls === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
+  // people write an address of IPv6 as in a URL too
+  const listens = (host ?? server.host).replace(/^\[(.*)\]$/, '$1');
+  const reachable = loopbackOf.get(listens) ?? listens;
+  const scheme = server.tls === null ? 'http' : 'https';
+  const url = `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
   return { url, isHere: host === null || isLoopback(reachable) };
 }
+
+/** A gateway that listens at all addresses of the machine is asked at one. */
+const loopbackOf: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
 
 const patienceMs = 2000;
 

@@ -81,6 +81,7 @@ describe('the address of the running gateway', () => {
     ['127.0.0.1', false, null, null, 'http://127.0.0.1:4000', true],
     ['0.0.0.0', false, null, null, 'http://127.0.0.1:4000', true],
     ['::', false, null, 5000, 'http://[::1]:5000', true],
+    ['0.0.0.0', false, '[::1]', 5000, 'http://[::1]:5000', true],
     ['0.0.0.0', false, '10.0.0.5', 0, 'http://10.0.0.5:0', false],
     ['10.0.0.5', true, null, 5000, 'https://10.0.0.5:5000', true],
     ['0.0.0.0', true, 'localhost', null, 'https://localhost:4000', true],
