@@ -6,46 +6,23 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run as runGateway, start } from '../_kit/executable.ts';
-import type { ScriptedUpstream } from '../_kit/upstream.ts';
 import { litellmProxyOf, versions } from './clients/tools.ts';
-import type { Figure, Subject } from './figures.ts';
-import { callOf, difference, startVendors } from './litellm/calls.ts';
-import type { Call } from './litellm/calls.ts';
+import type { Subject } from './figures.ts';
+import { comparison, outcomesOf, startVendors } from './litellm/calls.ts';
 import { configOf, requests } from './litellm/config.ts';
 import type { Request } from './litellm/config.ts';
 import { startLitellm } from './litellm/proxy.ts';
 
 const masterKey = 'sk-the-key-of-this-bench-and-of-nothing-else';
 
-async function ask(url: string, { path, body }: Request): Promise<number> {
-  const response = await fetch(url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${masterKey}` },
-    body: JSON.stringify(body),
-  });
-  await response.text();
-  return response.status;
-}
-
-/** The calls of the provider for each request, and the status of its answer. */
-async function callsThrough(
-  url: string,
-  vendors: ScriptedUpstream,
-): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
-  const seen = [];
-  for (const request of requests) {
-    const before = vendors.asked.length;
-    const status = await ask(url, request);
-    seen.push({
-      status,
-      calls: vendors.asked
-        .slice(before)
-        .filter(({ method }) => method === 'POST')
-        .map(callOf),
+const ask =
+  (url: string) =>
+  ({ path, body }: Request): Promise<Response> =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify(body),
     });
-  }
-  return seen;
-}
 
 /** The imported config, and its variables for the secrets of LiteLLM's config. */
 async function importedConfig(folder: string): Promise<{ readonly text: string; readonly variables: Readonly<Record<string, string>> }> {
@@ -72,28 +49,14 @@ export default {
     const vendors = await startVendors();
     writeFileSync(join(folder, 'config.yaml'), configOf(vendors.url, masterKey));
     const litellm = await startLitellm(command, folder);
-    const theirs = await callsThrough(litellm.url, vendors);
+    const theirs = await outcomesOf(requests, vendors, ask(litellm.url));
     await litellm.stop();
     const { text, variables } = await importedConfig(folder);
     const gateway = await start(text, variables);
-    const ours = await callsThrough(gateway.url, vendors);
+    const ours = await outcomesOf(requests, vendors, ask(gateway.url));
     await gateway.stop();
     await vendors.close();
     rmSync(folder, { recursive: true, force: true });
-    const figures = requests.flatMap((request, at): Figure[] => {
-      const [one, other] = [theirs[at]!, ours[at]!];
-      const fault = one.status === other.status ? difference(one.calls, other.calls) : `answered ${other.status}, not ${one.status}`;
-      return fault === null ? [] : [{ what: nameOf(request), gateway: fault }];
-    });
-    const same = requests.length - figures.length;
-    return [
-      {
-        what: 'requests with the same calls',
-        gateway: `${same} of ${requests.length}`,
-        target: `${requests.length}`,
-        isMet: same === requests.length,
-      },
-      ...figures,
-    ];
+    return comparison(requests.map(nameOf), theirs, ours);
   },
 } satisfies Subject;

@@ -7,12 +7,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run as runGateway, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { freePort } from '../_kit/servers.ts';
 import { pause } from '../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../_kit/upstream.ts';
 import { commandOf, versions } from './clients/tools.ts';
-import type { Figure, Subject } from './figures.ts';
-import { callOf, difference, freePort, startVendors } from './litellm/calls.ts';
-import type { Call } from './litellm/calls.ts';
+import type { Subject } from './figures.ts';
+import { comparison, outcomesOf, startVendors } from './litellm/calls.ts';
+import type { Outcome } from './litellm/calls.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -88,28 +90,6 @@ function requestsAt(url: string): readonly Request[] {
   ];
 }
 
-/** The calls of the provider for each request. */
-async function callsOf(
-  requests: readonly Request[],
-  vendors: ScriptedUpstream,
-  ask: (request: Request) => Promise<Response>,
-): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
-  const seen = [];
-  for (const request of requests) {
-    const before = vendors.asked.length;
-    const response = await ask(request);
-    await response.text();
-    seen.push({
-      status: response.status,
-      calls: vendors.asked
-        .slice(before)
-        .filter(({ method }) => method === 'POST')
-        .map(callOf),
-    });
-  }
-  return seen;
-}
-
 const post = (url: string, body: Fields, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -117,52 +97,43 @@ const post = (url: string, body: Fields, headers: Readonly<Record<string, string
     body: JSON.stringify(body),
   });
 
-async function throughPortkey(
-  command: string,
-  requests: readonly Request[],
-  vendors: ScriptedUpstream,
-): Promise<Awaited<ReturnType<typeof callsOf>>> {
+async function throughPortkey(command: string, requests: readonly Request[], vendors: ScriptedUpstream): Promise<Outcome[]> {
   const port = await freePort();
   const child = spawn(process.execPath, [command, `--port=${port}`, '--headless'], {
     stdio: 'ignore',
     env: { PATH: process.env['PATH'] ?? '' },
   });
   const url = `http://127.0.0.1:${port}`;
-  for (
-    let tries = 0;
-    !(await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    ));
-    tries++
-  ) {
+  for (let tries = 0; !(await serves(url)); tries++) {
     if (tries > 150) throw new Error("Portkey's gateway does not serve");
     await pause(200);
   }
-  const seen = await callsOf(requests, vendors, ({ config, model, body }) =>
+  const seen = await outcomesOf(requests, vendors, ({ config, model, body }) =>
     post(url, { model, ...body }, { 'x-portkey-config': JSON.stringify(config) }),
   );
   child.kill('SIGKILL');
   return seen;
 }
 
+const serves = async (url: string): Promise<boolean> => (await fetch(url).catch(() => null))?.ok === true;
+
 /** One gateway for each config. */
-async function throughOurs(requests: readonly Request[], vendors: ScriptedUpstream): Promise<Awaited<ReturnType<typeof callsOf>>> {
+async function throughOurs(requests: readonly Request[], vendors: ScriptedUpstream): Promise<Outcome[]> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-portkey-'));
-  const urls = new Map<string, Awaited<ReturnType<typeof start>>>();
+  const gateways = new Map<string, Running>();
   for (const [name, config] of Object.entries(policies(vendors.url))) {
     const [file, out] = [join(folder, `${name}.json`), join(folder, `${name}.yaml`)];
     writeFileSync(file, JSON.stringify(config));
     const { code, stderr } = await runGateway(['import', 'portkey', file, '--out', out]);
     if (code !== 0) throw new Error(`gateway import ended with ${code}\n${stderr}`);
     const text = readFileSync(out, 'utf8');
-    urls.set(
-      name,
-      await start(text, Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, variable = '']) => [variable, 'k']))),
-    );
+    const variables = Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, variable = '']) => [variable, 'k'] as const);
+    gateways.set(name, await start(text, Object.fromEntries(variables)));
   }
-  const seen = await callsOf(requests, vendors, ({ model, body }) => post((urls.get(model) ?? urls.get('all'))!.url, { model, ...body }));
-  await Promise.all([...urls.values()].map((gateway) => gateway.stop()));
+  const seen = await outcomesOf(requests, vendors, ({ model, body }) =>
+    post((gateways.get(model) ?? gateways.get('all'))!.url, { model, ...body }),
+  );
+  await Promise.all([...gateways.values()].map((gateway) => gateway.stop()));
   rmSync(folder, { recursive: true, force: true });
   return seen;
 }
@@ -178,20 +149,7 @@ export default {
     const theirs = await throughPortkey(command, requests, vendors);
     const ours = await throughOurs(requests, vendors);
     await vendors.close();
-    const figures = requests.flatMap(({ model, body }, at): Figure[] => {
-      const [one, other] = [theirs[at]!, ours[at]!];
-      const fault = one.status === other.status ? difference(one.calls, other.calls) : `answered ${other.status}, not ${one.status}`;
-      return fault === null ? [] : [{ what: `${model}: ${Object.keys(body).join(', ')}`, gateway: fault }];
-    });
-    const same = requests.length - figures.length;
-    return [
-      {
-        what: 'requests with the same calls',
-        gateway: `${same} of ${requests.length}`,
-        target: `${requests.length}`,
-        isMet: same === requests.length,
-      },
-      ...figures,
-    ];
+    const names = requests.map(({ model, body }) => `${model}: ${Object.keys(body).join(', ')}`);
+    return comparison(names, theirs, ours);
   },
 } satisfies Subject;

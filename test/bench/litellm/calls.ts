@@ -1,9 +1,8 @@
 /** A scripted provider that answers in the form of each vendor, and the calls that it got, without fields that have no effect. */
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import type { Asked, Step } from '../../_kit/upstream.ts';
 import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+import type { Figure } from '../figures.ts';
 
 const message = {
   id: 'msg_1',
@@ -51,12 +50,12 @@ export const startVendors = (): Promise<ScriptedUpstream> => startUpstream((resp
 type Fields = Readonly<Record<string, unknown>>;
 
 /** One call: the path, and the body in a common form. */
-export interface Call {
+interface Call {
   readonly path: string;
   readonly body: Fields;
 }
 
-export const callOf = ({ url, json }: Asked): Call => ({ path: decodeURIComponent(url), body: formOf(json) });
+const callOf = ({ url, json }: Asked): Call => ({ path: decodeURIComponent(url), body: formOf(json) });
 
 /** Fields without effect: the vendor does the same where they are left out. */
 const silent: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -122,7 +121,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** The differences between two lists of calls, in words; null: none. */
-export function difference(theirs: readonly Call[], ours: readonly Call[]): string | null {
+function difference(theirs: readonly Call[], ours: readonly Call[]): string | null {
   const paths = (calls: readonly Call[]): string => calls.map(({ path }) => path).join(' → ');
   if (paths(theirs) !== paths(ours)) return `asks ${paths(ours) || 'nobody'}, not ${paths(theirs) || 'nobody'}`;
   const found = theirs.flatMap(({ body }, at) => fieldsThatDiffer(body, ours[at]?.body ?? {}));
@@ -137,10 +136,37 @@ function fieldsThatDiffer(theirs: Fields, ours: Fields): string[] {
     .map((name) => `${name}: ${shown(ours[name])}, not ${shown(theirs[name])}`);
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** The status of the answer to one request, and the calls of the provider for it. */
+export interface Outcome {
+  readonly status: number;
+  readonly calls: readonly Call[];
+}
+
+/** Sends the requests one after the other. */
+export async function outcomesOf<Request>(
+  requests: readonly Request[],
+  vendors: ScriptedUpstream,
+  ask: (request: Request) => Promise<Response>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const request of requests) {
+    const before = vendors.asked.length;
+    const response = await ask(request);
+    await response.text();
+    const posted = vendors.asked.slice(before).filter(({ method }) => method === 'POST');
+    outcomes.push({ status: response.status, calls: posted.map(callOf) });
+  }
+  return outcomes;
+}
+
+/** How many requests have the same outcome through both gateways, and what differs in each of the others. */
+export function comparison(names: readonly string[], theirs: readonly Outcome[], ours: readonly Outcome[]): Figure[] {
+  const others: Figure[] = [];
+  for (const [at, what] of names.entries()) {
+    const [one, other] = [theirs[at]!, ours[at]!];
+    const fault = one.status === other.status ? difference(one.calls, other.calls) : `answered ${other.status}, not ${one.status}`;
+    if (fault !== null) others.push({ what, gateway: fault });
+  }
+  const [all, same] = [names.length, names.length - others.length];
+  return [{ what: 'requests with the same calls', gateway: `${same} of ${all}`, target: `${all}`, isMet: same === all }, ...others];
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { pause } from '../../_kit/upstream.ts';
-import { freePort } from './calls.ts';
+import { freePort } from '../../_kit/servers.ts';
 
 export interface Litellm {
   readonly url: string;
