@@ -87,7 +87,7 @@ async function round({ callers, gateway }: Line, provider: Started): Promise<Rou
   const own = (pid: number): number =>
     cpuMsOf(pid) - (members[0] === pid ? members.slice(1).reduce((sum, child) => sum + cpuMsOf(child), 0) : 0);
   const before = members.map(own);
-  const [providerBefore, { user, system }] = [cpuMsOf(provider.pid), process.cpuUsage()];
+  const [providerBefore, callersBefore] = [cpuMsOf(provider.pid), process.cpuUsage()];
   const startedAt = performance.now();
   let sent = 0;
   await Promise.all(
@@ -96,7 +96,8 @@ async function round({ callers, gateway }: Line, provider: Started): Promise<Rou
     }),
   );
   const seconds = (performance.now() - startedAt) / 1000;
-  const callersMs = (process.cpuUsage({ user, system }).user + process.cpuUsage({ user, system }).system) / 1000;
+  const { user, system } = process.cpuUsage(callersBefore);
+  const callersMs = (user + system) / 1000;
   // storing the records is a part of the cost
   await gateway.drained?.();
   const spent = members.map((pid, at) => own(pid) - (before[at] as number));
