@@ -28,22 +28,28 @@ export const finishWord = (reason: FinishReason | null): string => (reason === n
 /** The attributes with the messages of the request and the messages of the answer, as JSON. */
 export const contentOf = ({ request, response }: RequestRecord): Record<string, Value | null> => ({
   'gen_ai.input.messages':
-    request === null ? null : newest(request.messages.map((message) => JSON.stringify({ role: message.role, parts: partsOf(message) }))),
-  'gen_ai.output.messages':
-    response === null
-      ? null
-      : newest(
-          response.choices.map((choice) =>
-            JSON.stringify({ role: 'assistant', parts: answered(choice), finish_reason: finishWord(choice.finish) }),
-          ),
-        ),
+    request === null ? null : newest(request.messages.map((message) => ({ role: message.role, parts: partsOf(message) }))),
+  'gen_ai.output.messages': response === null ? null : newest(response.choices.map(answered)),
 });
 
-/** The JSON array of the last messages, as many as fit into one attribute. */
-function newest(messages: readonly string[]): Value | null {
+interface Said {
+  readonly role: string;
+  readonly parts: readonly Part[];
+}
+
+/** The JSON array of the last messages, as many as fit into one attribute. A last message that does not fit has only its last parts. */
+function newest(messages: readonly Said[]): Value | null {
+  const fitting = lastThatFit(messages);
+  const last = messages.at(-1);
+  if (last === undefined || fitting.length > 0) return text(`[${fitting.join(',')}]`, Infinity);
+  const { length } = lastThatFit(last.parts);
+  return text(JSON.stringify([{ ...last, parts: last.parts.slice(last.parts.length - length) }]), Infinity);
+}
+
+function lastThatFit(values: readonly object[]): string[] {
   let room = longestAttribute;
-  const first = messages.findLastIndex((message) => (room -= message.length + 1) < 0) + 1;
-  return text(`[${messages.slice(first).join(',')}]`, Infinity);
+  const written = values.map((value) => JSON.stringify(value));
+  return written.slice(written.findLastIndex((one) => (room -= one.length + 1) < 0) + 1);
 }
 
 const short = (content: string): string => (content.length <= longestText ? content : `${content.slice(0, longestText)}…`).toWellFormed();
@@ -80,8 +86,12 @@ const called = ({ id, name, arguments: text }: { readonly id: string; readonly n
   arguments: short(text),
 });
 
-const answered = ({ reasoning, text, refusal, toolCalls }: FoldedChoice): Part[] => [
-  ...(reasoning === '' ? [] : [{ type: 'reasoning', content: short(reasoning) }]),
-  ...[text, refusal].filter((words) => words !== '').map(said),
-  ...toolCalls.map(called),
-];
+const answered = ({ reasoning, text, refusal, toolCalls, finish }: FoldedChoice): Said & { readonly finish_reason: string } => ({
+  role: 'assistant',
+  parts: [
+    ...(reasoning === '' ? [] : [{ type: 'reasoning', content: short(reasoning) }]),
+    ...[text, refusal].filter((words) => words !== '').map(said),
+    ...toolCalls.map(called),
+  ],
+  finish_reason: finishWord(finish),
+});

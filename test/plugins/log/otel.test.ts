@@ -453,6 +453,18 @@ describe('the text of a conversation', () => {
     expect(JSON.stringify(all)).not.toMatch(/question|answer text|sk-/);
   });
 
+  it('has the last parts of a message that is very long by itself', async () => {
+    const up = await provider(answers(completion('Hi.')));
+    const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
+    const documents = Array.from({ length: 20 }, (_, at) => ({ type: 'text', text: `${at} ${'x'.repeat(15_000)}` }));
+    await gateway.chat({ messages: [{ role: 'user', content: [...documents, { type: 'text', text: 'Which is it?' }] }] });
+    const [, { attributes }] = (await spans()) as [ReceivedSpan, ReceivedSpan];
+    const [{ role, parts }] = JSON.parse(String(attributes['gen_ai.input.messages'])) as [{ role: string; parts: { content: string }[] }];
+    expect(role).toBe('user');
+    expect(parts.length).toBeGreaterThan(5);
+    expect(parts.at(-1)?.content).toBe('Which is it?');
+  });
+
   it('is cut at its beginning if it is very long, and never in the middle of a character', async () => {
     const up = await provider();
     const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
