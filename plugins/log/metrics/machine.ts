@@ -80,6 +80,7 @@ export class Machine {
 function read({ text, across: more }: WorkerText, worker: number): Families {
   const families: Families = new Map();
   let family: Family | null = null;
+  const rules = { ...across, ...more };
   for (let start = 0, end = text.indexOf('\n'); end >= 0; start = end + 1, end = text.indexOf('\n', start)) {
     const line = text.slice(start, end);
     if (line.startsWith('# HELP ')) continue;
@@ -89,22 +90,24 @@ function read({ text, across: more }: WorkerText, worker: number): Families {
       family = {
         head: `${help}${line}\n`,
         isCounter: type !== 'gauge',
-        how: howOf(name, { ...across, ...more }, type),
+        how: howOf(name, rules, type),
         samples: new Map(),
       };
       families.set(name, family);
       continue;
     }
     const space = line.lastIndexOf(' ');
-    if (space > 0) {
-      family?.samples.set(family.how === 'each' ? ofWorker(line.slice(0, space), worker) : line.slice(0, space), line.slice(space + 1));
-    }
+    if (space <= 0 || family === null) continue;
+    const series = line.slice(0, space);
+    family.samples.set(family.how === 'each' ? ofWorker(series, worker) : series, line.slice(space + 1));
   }
   return families;
 }
 
-const howOf = (name: string, rules: Readonly<Record<string, Across>>, type: string): Family['how'] =>
-  /^(?:process|nodejs)_/.test(name) ? 'each' : type === 'gauge' ? (rules[name] ?? 'sum') : 'sum';
+function howOf(name: string, rules: Readonly<Record<string, Across>>, type: string): Family['how'] {
+  if (/^(?:process|nodejs)_/.test(name)) return 'each';
+  return type === 'gauge' ? (rules[name] ?? 'sum') : 'sum';
+}
 
 /** The series with the label of a worker. */
 const ofWorker = (series: string, worker: number): string =>
