@@ -25,42 +25,24 @@ export async function modelsView({ models, providers, routing }: Config, asking:
   };
 }
 
-const shownModel = (
-  {
-    id,
-    name,
-    aliases,
-    family,
-    description,
-    context_length,
-    max_output_tokens,
-    pricing,
-    providers,
-    architecture,
-    stability,
-    deprecated_at,
-    deactivated_at,
-    structured_outputs,
-  }: Model,
-  tried: ReadonlyMap<string, Tried>,
-): object => ({
-  id,
-  name,
-  aliases,
-  family,
-  description,
-  contextLength: context_length,
-  maxOutputTokens: max_output_tokens,
-  pricing,
-  input: architecture.input_modalities,
-  stability,
-  deprecatedAt: deprecated_at,
-  deactivatedAt: deactivated_at,
-  structuredOutputs: structured_outputs,
-  providers: providers.map(({ providerId, externalId, pricing: own, streaming, vision, tools, reasoning }) => ({
+const shownModel = (model: Model, tried: ReadonlyMap<string, Tried>): object => ({
+  id: model.id,
+  name: model.name,
+  aliases: model.aliases,
+  family: model.family,
+  description: model.description,
+  contextLength: model.context_length,
+  maxOutputTokens: model.max_output_tokens,
+  pricing: model.pricing,
+  input: model.architecture.input_modalities,
+  stability: model.stability,
+  deprecatedAt: model.deprecated_at,
+  deactivatedAt: model.deactivated_at,
+  structuredOutputs: model.structured_outputs,
+  providers: model.providers.map(({ providerId, externalId, pricing, streaming, vision, tools, reasoning }) => ({
     providerId,
     externalId,
-    pricing: own ?? pricing,
+    pricing: pricing ?? model.pricing,
     streaming,
     vision,
     tools,
@@ -78,18 +60,15 @@ type Tried = Pick<StatsRow, 'requests' | 'errors' | 'rescued' | 'latencyP50Ms' |
  * percentiles of the one that was asked most. cost: the store keeps sums of targets, so that many requests take no longer.
  */
 async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tried>> {
-  const rows = [...(await useOf('attempt.target', asking))].flatMap(([value, row]) =>
-    value === null ? [] : [{ target: value.replace(/#\d+(?=\/)/, ''), row }],
-  );
-  return new Map(
-    Array.from(
-      Map.groupBy(rows, ({ target }) => target),
-      ([target, group]) => {
-        const { latencyP50Ms = null, latencyP95Ms = null } = group[0]?.row ?? {};
-        return [target, { ...totalOf(group.map(({ row }) => row)), latencyP50Ms, latencyP95Ms }];
-      },
-    ),
-  );
+  const tried = new Map<string, Tried>();
+  for (const [value, row] of await useOf('attempt.target', asking)) {
+    if (value === null) continue;
+    const target = value.replace(/#\d+(?=\/)/, '');
+    const known = tried.get(target);
+    const { latencyP50Ms, latencyP95Ms } = known ?? row;
+    tried.set(target, { ...totalOf(known === undefined ? [row] : [known, row]), latencyP50Ms, latencyP95Ms });
+  }
+  return tried;
 }
 
 /** How many of the newest requests of a model are searched. */
