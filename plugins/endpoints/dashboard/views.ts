@@ -191,35 +191,32 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
     meta === null ? [] : top(`meta.${meta}`),
     top('field.cache'),
   ]);
-  const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
   const isCacheUsed = cached.some(({ value }) => value !== null);
+  const cacheHits = isCacheUsed ? (cached.find(({ value }) => value === 'hit')?.requests ?? 0) : null;
   const narrow = narrowFor(query, { now: asked.now, first: wide[0].points[0]?.at, before: earlier?.requests ?? 0 });
   const width = Math.min(bucketMs, narrow ?? bucketMs);
   const [series, attempts, { points: byModel }] = width === bucketMs ? wide : await overTime(width);
   const begin = narrow === null ? null : beginOf(series.points, width, asked.now);
   // a page that still has wider columns gets all narrow ones
   const after = narrow === null ? Number(params.get('after')) : 0;
-  const costs = byModel
-    .filter(({ at }) => at >= after)
-    .map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));
-  const tried = attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) }));
+  const isLacking = ({ at }: { readonly at: number }): boolean => at >= after;
   return {
     ...series,
-    points: series.points.filter(({ at }) => at >= after),
+    points: series.points.filter(isLacking),
     after,
     earlier,
     bucketMs: width,
     begin,
     faults: faults.slice(0, mostFaults),
-    attempts: tried,
-    byModel: costs,
+    attempts: attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) })),
+    byModel: byModel.filter(isLacking).map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated })),
     models,
     providers,
     keys,
     meta,
     metaKeys,
     values,
-    cacheHits: isCacheUsed ? hits : null,
+    cacheHits,
   };
 }
 
