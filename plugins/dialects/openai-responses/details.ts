@@ -62,14 +62,24 @@ export interface Replay {
 
 const nothing: Replay = { before: new Map(), phase: null };
 
+const noDetails: readonly Fields[] = [];
+
+/** The details of a message that this provider issued; none for a model that does not reason. */
+function issuedDetails({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly Fields[] {
+  // wire: other models answer 400 "Reasoning input items can only be provided to a reasoning or computer use model" (OpenAI)
+  if (mapping.reasoning === null || !Array.isArray(details)) return noDetails;
+  return (details as readonly unknown[]).filter(
+    (detail): detail is Fields => isFields(detail) && detail['provider'] === provider.account && detail['format'] === format,
+  );
+}
+
 /** The reasoning that this provider issued with a message. A detail that no longer names the item after it goes before `first`. */
 export function replayOf(message: Message, first: string, target: Target): Replay {
-  // wire: other models answer 400 "Reasoning input items can only be provided to a reasoning or computer use model" (OpenAI)
-  if (target.mapping.reasoning === null || !Array.isArray(message.reasoning_details)) return nothing;
+  const issued = issuedDetails(message, target);
+  if (issued.length === 0) return nothing;
   const before = new Map<string, Fields[]>();
   let phase: string | null = null;
-  for (const detail of message.reasoning_details as readonly unknown[]) {
-    if (!isFields(detail) || detail['provider'] !== target.provider.account || detail['format'] !== format) continue;
+  for (const detail of issued) {
     const item = itemOf(detail);
     if (item === null) continue;
     const next = filled(detail['before']) ? detail['before'] : first;
@@ -92,28 +102,31 @@ export interface Thoughts {
   before(next: string): readonly Fields[];
 }
 
+/** cost: the details are grouped once; a search among all of them for each entry takes quadratic time, 20 s for 80,000 of them. */
 export function thoughtsOf(message: Message, target: Target): Thoughts {
+  const issued = issuedDetails(message, target);
   const order = listOf(message.native?.fields['order']).map(fieldsOf);
-  const left =
-    target.mapping.reasoning === null
-      ? []
-      : listOf(message.reasoning_details).filter(
-          (detail): detail is Fields => isFields(detail) && detail['provider'] === target.provider.account && detail['format'] === format,
-        );
-  const isNamed = (detail: Fields): boolean => order.some((entry) => entry['type'] === 'reasoning' && isOf(entry, detail));
-  const taken = (fits: (detail: Fields) => boolean, most: number): readonly Fields[] => {
-    const found = left.filter(fits).slice(0, most);
-    for (const detail of found) left.splice(left.indexOf(detail), 1);
-    return found.map(itemOf).filter((item) => item !== null);
-  };
+  const entries = new Set(order.filter(({ type }) => type === 'reasoning').map(keyOf));
+  const withEntry = Map.groupBy(
+    issued.filter((detail) => entries.has(keyOf(detail))),
+    keyOf,
+  );
+  const withoutEntry = Map.groupBy(
+    issued.filter((detail) => !entries.has(keyOf(detail))),
+    (detail) => detail['before'],
+  );
+  // the first one of a group is taken first; to take it from the end of a list is fast
+  for (const details of withEntry.values()) details.reverse();
   return {
-    take: (entry) => taken((detail) => isOf(entry, detail), 1),
-    before: (next) => taken((detail) => detail['before'] === next && !isNamed(detail), Infinity),
+    take: (entry) => itemsOf(withEntry.get(keyOf(entry))?.splice(-1)),
+    before: (next) => itemsOf(withoutEntry.get(next)?.splice(0)),
   };
 }
 
-const isOf = (entry: Fields, detail: Fields): boolean =>
-  entry['provider'] === detail['provider'] && entry['index'] === detail['index'] && entry['id'] === detail['id'];
+/** What an entry of the order and its detail have in common. */
+const keyOf = ({ provider, index, id }: Fields): string => JSON.stringify([provider, index, id]);
+
+const itemsOf = (details: readonly Fields[] = noDetails): readonly Fields[] => details.map(itemOf).filter((item) => item !== null);
 
 function itemOf({ id, data, text, summary }: Fields): Fields | null {
   const known = { type: 'reasoning', ...(filled(id) && { id }) };

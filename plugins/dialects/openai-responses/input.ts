@@ -148,7 +148,7 @@ function assistantItems(message: Message, path: string, ways: InputWays): readon
   const content = assistantContent(message, path, ways);
   const calls = message.tool_calls ?? [];
   const { before, phase } = replayOf(message, content === null ? (calls[0]?.id ?? '') : 'message', ways.target);
-  // safety: no `push(...)`, which overflows the stack where a caller sends some hundred thousand details
+  // safety: no `push(...)`, as in `orderedItems`
   const said = content === null ? [] : [...(before.get('message') ?? []), { role: 'assistant', content, ...(phase !== null && { phase }) }];
   return [...said, ...calls.flatMap((call) => [...(before.get(call.id) ?? []), callOf(call, ways)])];
 }
@@ -227,20 +227,30 @@ function orderedItems(message: Message, { path, ways }: { path: string; ways: In
   if (wanted !== parts.length || order.filter(({ type }) => type === 'call').length !== calls.length) return null;
   const thoughts = thoughtsOf(message, ways.target);
   const items: Item[] = [];
+  // safety: no `push(...)`, which overflows the stack where a caller sends some hundred thousand details
+  const think = (led: readonly Item[]): void => led.forEach((item) => items.push(item));
   let part = 0;
   let call = 0;
   for (const entry of order) {
-    if (entry['type'] === 'item') items.push(fieldsOf(entry['item']));
-    else if (entry['type'] === 'call') {
-      items.push(...thoughts.before((calls[call] as ToolCall).id), callOf(calls[call++] as ToolCall, ways));
-    } else if (entry['type'] === 'reasoning') items.push(...thoughts.take(entry));
-    else {
-      const some = parts.slice(part, (part += Number(entry['parts'])));
-      items.push(...thoughts.before('message'), {
-        role: 'assistant',
-        content: assistantContent({ role: 'assistant', content: plainText(some) ?? some }, path, ways) ?? '',
-        ...fieldsOf(entry['fields']),
-      });
+    switch (entry['type']) {
+      case 'item':
+        items.push(fieldsOf(entry['item']));
+        break;
+      case 'reasoning':
+        think(thoughts.take(entry));
+        break;
+      case 'call': {
+        const next = calls[call++] as ToolCall;
+        think(thoughts.before(next.id));
+        items.push(callOf(next, ways));
+        break;
+      }
+      default: {
+        const some = parts.slice(part, (part += Number(entry['parts'])));
+        const content = assistantContent({ role: 'assistant', content: plainText(some) ?? some }, path, ways) ?? '';
+        think(thoughts.before('message'));
+        items.push({ role: 'assistant', content, ...fieldsOf(entry['fields']) });
+      }
     }
   }
   // wire: reasoning without the item that it led to is a 400 (OpenAI: error text "without its required following item")

@@ -4,6 +4,7 @@ import type { ChatRequest, Message, ReasoningDetail } from '../../../../core/cha
 import type { Dialect, Target, WireRequest } from '../../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../../core/errors.ts';
 import plugin from '../../../../plugins/dialects/openai-responses/index.ts';
+import { cpuMsOf } from '../../../_kit/cpu.ts';
 import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
 
 const dialect = plugin.dialects?.[0] as Dialect;
@@ -503,6 +504,32 @@ describe('reasoning of earlier turns', () => {
   it.each(['message', 'call_1'])('may be any number of items before %s', (before) => {
     const many = Array.from({ length: 150_000 }, () => sealed('a', before));
     expect(inputOf(turn(many))).toHaveLength(150_002);
+  });
+
+  const ordered = (details: readonly ReasoningDetail[], order: readonly object[]): Message[] => [
+    { role: 'assistant', content: 'Look.', reasoning_details: details, native: { fields: { order } } },
+  ];
+  const textEntry = { type: 'message', parts: 1, fields: {} };
+
+  it('may be any number of items without a place of their own, where the message has an order', () => {
+    const many = Array.from({ length: 150_000 }, () => sealed('a', 'message'));
+    expect(inputOf(ordered(many, [textEntry]))).toHaveLength(150_001);
+  });
+
+  it('may be any number of items with places of their own, in linear time', () => {
+    const many = Array.from({ length: 80_000 }, (_, index) => ({ ...sealed('a', 'message'), index: index % 3 }));
+    const places = many.map(({ provider, id, index }) => ({ type: 'reasoning', provider, id, index }));
+    const cpuMs = cpuMsOf(() => expect(inputOf(ordered(many, [...places, textEntry]))).toHaveLength(80_001));
+    expect(cpuMs).toBeLessThan(5000);
+  });
+
+  it('is at its own place where it has one, and else before what it led to', () => {
+    const [first, second] = [
+      { ...sealed('a', 'message'), index: 0 },
+      { ...sealed('b', 'message'), index: 1 },
+    ];
+    const place = { type: 'reasoning', provider: 'openai', id: 'rs_a', index: 0 };
+    expect(inputOf(ordered([second, first, first], [place, place, place, textEntry]))).toEqual([item('a'), item('a'), item('b'), text]);
   });
 
   it('is left out without its next item', () => {
