@@ -35,18 +35,21 @@ interface AnswerState {
   /** True if the last block that was opened is a text. */
   isAfterText: boolean;
   hasSearched: boolean;
+  /** True if the answer tool was called. A second call of it is ignored. */
+  hasAnswer: boolean;
   hasBegun: boolean;
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
 }
 
-/** `answer`: a call of the answer tool, whose input is the caller's structured answer. */
+/** `answer`: the call of the answer tool, whose input is the caller's structured answer. */
 type OpenBlock =
   | { readonly kind: 'text' }
   | { readonly kind: 'native'; readonly block: GrowingBlock }
   | { readonly kind: 'thinking'; readonly place: BlockPlace; text: string; signature: string }
-  | { readonly kind: 'call' | 'answer'; readonly index: number; readonly input: unknown; hasArguments: boolean };
+  | { readonly kind: 'call'; readonly index: number; readonly input: unknown; hasArguments: boolean }
+  | { readonly kind: 'answer'; readonly input: unknown; hasArguments: boolean };
 
 const noChunks: readonly Chunk[] = [];
 
@@ -63,6 +66,7 @@ const newAnswer = (target: Target): AnswerState => ({
   natives: new Natives(),
   isAfterText: false,
   hasSearched: false,
+  hasAnswer: false,
   hasBegun: false,
   isOver: false,
   out: [],
@@ -259,7 +263,8 @@ function openCall(answer: AnswerState, at: unknown, wire: Fields): void {
   const { type: _, id, name, input, ...more } = wire;
   if (typeof name !== 'string' || name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
-    answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
+    if (!answer.hasAnswer) answer.blocks.set(at, { kind: 'answer', input, hasArguments: false });
+    answer.hasAnswer = true;
     return;
   }
   const index = answer.calls++;
@@ -310,16 +315,7 @@ function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: un
 }
 
 function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
-  if (
-    typeof text !== 'string' ||
-    text === '' ||
-    block === undefined ||
-    block.kind === 'text' ||
-    block.kind === 'thinking' ||
-    block.kind === 'native'
-  ) {
-    return;
-  }
+  if (typeof text !== 'string' || text === '' || (block?.kind !== 'call' && block?.kind !== 'answer')) return;
   block.hasArguments = true;
   if (block.kind === 'answer') addText(answer, text);
   else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
@@ -346,21 +342,25 @@ function addDetail(answer: AnswerState, place: BlockPlace, state: Pick<Reasoning
   });
 }
 
-const reasons: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'completed',
-  stop_sequence: 'completed',
-  pause_turn: 'completed',
-  compaction: 'completed',
-  tool_use: 'tool_calls',
-  max_tokens: 'length_limit',
-  model_context_window_exceeded: 'length_limit',
-  refusal: 'content_filter',
-};
+const reasons = new Map<string, FinishReason>([
+  ['end_turn', 'completed'],
+  ['stop_sequence', 'completed'],
+  ['pause_turn', 'completed'],
+  ['compaction', 'completed'],
+  ['tool_use', 'tool_calls'],
+  ['max_tokens', 'length_limit'],
+  ['model_context_window_exceeded', 'length_limit'],
+  ['refusal', 'content_filter'],
+]);
 
 function finish(answer: AnswerState, native: string | null): void {
-  const said = reasons[native ?? ''] ?? 'completed';
-  // a structured answer ends with `tool_use` although the caller declared no tool; some hosts end with `end_turn` after tool calls
-  const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
   for (const [name, fields] of answer.natives.all()) addNative(answer, name, fields);
-  answer.out.push({ type: 'finish', choice: 0, reason, native });
+  answer.out.push({ type: 'finish', choice: 0, reason: reasonOf(native, answer), native });
+}
+
+function reasonOf(native: string | null, { calls }: AnswerState): FinishReason {
+  const reason = reasons.get(native ?? '') ?? 'completed';
+  // a structured answer ends with `tool_use` although the caller declared no tool; some hosts end with `end_turn` after tool calls
+  if (reason === 'completed' || reason === 'tool_calls') return calls > 0 ? 'tool_calls' : 'completed';
+  return reason;
 }

@@ -518,6 +518,12 @@ describe('tool turns', () => {
   );
 });
 
+it('a stop reason that is the name of a method of all objects is a word like any other', () => {
+  const content = [{ type: 'text', text: 'Hi.' }];
+  const chunks = dialect.decodeBody({ id: 'm', content, stop_reason: 'constructor' }, targetOf('anthropic'));
+  expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'constructor' });
+});
+
 describe('structured answers', () => {
   const schema = { type: 'object', properties: { city: { type: 'string', minLength: 2 } }, required: ['city'] };
   const asked: Partial<ChatRequest> = { responseFormat: { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } } };
@@ -584,6 +590,24 @@ describe('structured answers', () => {
       { type: 'text-delta', choice: 0, text: '{"city":"Rome"}' },
       { type: 'finish', choice: 0, reason: 'completed', native: 'tool_use' },
     ]);
+  });
+
+  const answerCall = (at: number, input: object): object[] => [
+    { type: 'content_block_start', index: at, content_block: { type: 'tool_use', id: `t${at}`, name: 'answer_in_json', input: {} } },
+    { type: 'content_block_delta', index: at, delta: { type: 'input_json_delta', partial_json: JSON.stringify(input) } },
+    { type: 'content_block_stop', index: at },
+  ];
+
+  it('are those of the first call, where a server lets the model call the tool again', () => {
+    const content = ['Rome', 'Oslo'].map((city) => ({ type: 'tool_use', id: city, name: 'answer_in_json', input: { city } }));
+    const whole = dialect.decodeBody({ id: 'm', content, stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
+    const decoder = dialect.decoder(targetOf('anthropic', sonnet));
+    const streamed = [...answerCall(0, { city: 'Rome' }), ...answerCall(1, { city: 'Oslo' })].flatMap((event) =>
+      decoder.push({ data: JSON.stringify(event) }),
+    );
+    const said = [{ type: 'text-delta', choice: 0, text: '{"city":"Rome"}' }];
+    expect(whole.filter(({ type }) => type === 'text-delta')).toEqual(said);
+    expect(streamed).toEqual(said);
   });
 
   it('of any form are asked for without force while thinking', () => {
