@@ -204,9 +204,7 @@ function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
     default:
       item.kind satisfies never;
   }
-  const { provider, mapping } = answer.target;
-  const detail =
-    item.kind === 'reasoning' ? detailOf(wire, { provider: provider.account, model: mapping.externalId, index: item.at }) : null;
+  const detail = item.kind === 'reasoning' ? detailOf(wire, answer.target, { index: item.at }) : null;
   answer.marks.done(item.at, wire, { isForeign: item.kind === 'other', detail, out: answer.out });
 }
 
@@ -344,14 +342,12 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
     answer.out.push({ type: 'extra', choice: 0, on: 'reply', field: 'service_tier', value: response['service_tier'] });
   }
   answer.isOver = true;
-  const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;
-  answer.out.push({
-    type: 'finish',
-    choice: 0,
-    reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native),
-    native: native ?? 'completed',
-  });
+  const isCut = status === 'incomplete' || event === 'incomplete';
+  const native = isCut ? incompleteWord(response) : 'completed';
+  answer.out.push({ type: 'finish', choice: 0, reason: isCut ? reasonOfCut(native) : reasonOfWhole(answer), native });
 }
+
+const reasonOfWhole = ({ calls }: AnswerState): FinishReason => (calls.begun > 0 ? 'tool_calls' : 'completed');
 
 /**
  * The usage that a response reports, with its searches. Nothing has read the items
@@ -375,7 +371,7 @@ function incompleteWord(response: Fields): string {
 }
 
 /** The reason of an incomplete answer. A word that no documentation lists counts as a length limit. */
-const reasonOf = (native: string): FinishReason => (/filter|safety|policy|moderat/i.test(native) ? 'content_filter' : 'length_limit');
+const reasonOfCut = (native: string): FinishReason => (/filter|safety|policy|moderat/i.test(native) ? 'content_filter' : 'length_limit');
 
 /**
  * Sends the reasoning items for the caller to keep. This happens at the end of the answer, because items may finish in another order, and
@@ -391,7 +387,7 @@ function addDetails({ target, items, out }: AnswerState): void {
   }
   let index = 0;
   for (const [whole, next] of kept.toReversed()) {
-    const detail = detailOf(whole, { provider: target.provider.account, model: target.mapping.externalId, index, ...next });
+    const detail = detailOf(whole, target, { index, ...next });
     if (detail === null) continue;
     index++;
     out.push({ type: 'reasoning-detail', choice: 0, detail });

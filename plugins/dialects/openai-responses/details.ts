@@ -17,12 +17,8 @@ export interface NextItem {
   readonly phase?: string | undefined;
 }
 
-/**
- * Where a detail comes from: the id of the provider entry and the model that issued it, its number in the answer, and the item after it.
- */
-export interface DetailOrigin extends NextItem {
-  readonly provider: string;
-  readonly model: string;
+/** The number of a detail in its answer, and the item after it. */
+export interface DetailPlace extends NextItem {
   readonly index: number;
 }
 
@@ -34,12 +30,12 @@ const textsOf = (parts: unknown): string[] =>
 const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
-export function detailOf(item: Fields, { provider, model, index, before, phase }: DetailOrigin): ReasoningDetail | null {
+export function detailOf(item: Fields, { provider, mapping }: Target, { index, before, phase }: DetailPlace): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
   const about = {
-    provider,
+    provider: provider.account,
     format,
-    model,
+    model: mapping.externalId,
     index,
     ...(filled(id) && { id }),
     ...(before !== undefined && { before }),
