@@ -20,6 +20,7 @@ const refused: Readonly<Record<string, readonly unknown[]>> = {
   logprobs: [],
   best_of: [1],
   tools: [],
+  functions: [],
   messages: [],
 };
 

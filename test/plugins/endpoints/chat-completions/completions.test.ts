@@ -50,6 +50,7 @@ describe('POST /v1/completions', () => {
     ['logprobs', { logprobs: 2 }, 'logprobs'],
     ['a suffix', { suffix: 'the end' }, 'suffix'],
     ['the best of several', { best_of: 3 }, 'best_of'],
+    ['functions', { functions: [{ name: 'f' }] }, 'functions'],
     ['several prompts', { prompt: ['one', 'two'] }, 'prompt'],
     ['tokens', { prompt: [1, 2] }, 'prompt'],
     ['no prompt', { prompt: null }, 'prompt'],
