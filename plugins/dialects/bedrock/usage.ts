@@ -3,19 +3,20 @@
  * not give stays null; reasoning always is null, because Converse does not count it.
  */
 import type { Usage } from '../../../core/chat.ts';
-import { countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 
 /**
- * Adds a report to the earlier ones.
+ * Adds a report to the earlier ones. A part that is larger than its whole is cut to it.
  * wire: `inputTokens` does not include the cache (Amazon Bedrock: TokenUsage), and
  * `cacheReadInputTokenCount` is a copy of `cacheReadInputTokens` (recorded traffic, as of 2026-11).
  */
 export function toUsage(report: Fields, before: Usage | null): Usage {
+  const cacheWrite = countOf(report['cacheWriteInputTokens']) ?? countOf(report['cacheWriteInputTokenCount']) ?? before?.cacheWrite ?? null;
   return {
     input: countOf(report['inputTokens']) ?? before?.input ?? null,
     cacheRead: countOf(report['cacheReadInputTokens']) ?? countOf(report['cacheReadInputTokenCount']) ?? before?.cacheRead ?? null,
-    cacheWrite: countOf(report['cacheWriteInputTokens']) ?? countOf(report['cacheWriteInputTokenCount']) ?? before?.cacheWrite ?? null,
-    cacheWrite1h: hourLong(report['cacheDetails']) ?? before?.cacheWrite1h ?? null,
+    cacheWrite,
+    cacheWrite1h: atMost(hourLong(report['cacheDetails']) ?? before?.cacheWrite1h ?? null, cacheWrite),
     answer: countOf(report['outputTokens']) ?? before?.answer ?? null,
     reasoning: null,
   };

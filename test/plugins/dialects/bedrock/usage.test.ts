@@ -22,6 +22,11 @@ describe('token counts', () => {
     );
   });
 
+  it('have no more tokens kept for an hour than were written', () => {
+    const usage = toUsage({ inputTokens: 1, cacheWriteInputTokens: 5, cacheDetails: [{ inputTokens: 9, ttl: '1h' }] }, null);
+    expect([usage.cacheWrite, usage.cacheWrite1h]).toEqual([5, 5]);
+  });
+
   it('are null where they are not reported, whatever else the report has', () => {
     const noise = fc.dictionary(fc.string(), fc.anything());
     fc.assert(
