@@ -72,7 +72,8 @@ export class Marks {
   /** The chunks of an event that may go out now: none before the first piece of the answer. */
   released(out: Chunk[]): readonly Chunk[] {
     if (this.#hasBegun || !this.#isRead) return out;
-    this.#held.push(...out);
+    // safety: as arguments of one call, those of a long answer would overflow the stack
+    for (const chunk of out) this.#held.push(chunk);
     if (!out.some(isPiece)) return [];
     this.#hasBegun = true;
     return this.#held;

@@ -28,6 +28,14 @@ function heard(events: readonly Event[], output: readonly object[] = []): unknow
   return { reasoning, text, calls: toolCalls.map(({ id, arguments: input }) => `${id} ${input}`) };
 }
 
+it('an answer of any number of parts that comes whole at the end of a stream is held until then', () => {
+  const content = Array.from({ length: 150_000 }, () => ({ type: 'output_text', text: 'a' }));
+  const response = { id: 'r', status: 'completed', output: [{ ...message, content }] };
+  const decoder = dialect.decoder({ ...targetOf('openai-responses'), form: 'responses' });
+  const chunks = decoder.push({ data: JSON.stringify({ type: 'response.completed', response }) });
+  expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(150_000);
+});
+
 const answers: [string, Event[], object][] = [
   [
     'a text after a thought',
