@@ -16,14 +16,10 @@ const openaiWords: Readonly<Record<FinishReason, string>> = {
 };
 
 /** The word of the API for a finish reason, as the config has it. */
-export const wordOf = (reason: FinishReason | null, { finishReason, request }: ReplyHead): string | null =>
-  reason === null
-    ? null
-    : finishReason === 'unified'
-      ? reason
-      : reason === 'tool_calls' && readsFunctions(request)
-        ? 'function_call'
-        : openaiWords[reason];
+export function wordOf(reason: FinishReason | null, { finishReason, request }: ReplyHead): string | null {
+  if (reason === null || finishReason === 'unified') return reason;
+  return reason === 'tool_calls' && readsFunctions(request) ? 'function_call' : openaiWords[reason];
+}
 
 /** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
 export function usageOf(usage: Usage): ChatUsage | null {
@@ -117,6 +113,8 @@ const nothing = Object.freeze({});
 const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object =>
   extras.length === 0 ? nothing : Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
+const fieldOf = ({ field, value }: Chunk & { type: 'extra' }): string => `${JSON.stringify(field)}:${JSON.stringify(value)}`;
+
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that gets no event of its own. */
 function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string | null {
   switch (chunk.type) {
@@ -140,7 +138,7 @@ function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string 
       return `"reasoning_details":[${JSON.stringify(chunk.detail)}]`;
     case 'extra':
       if (chunk.on === 'reply') return null;
-      return chunk.on === 'message' ? `${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '';
+      return chunk.on === 'message' ? fieldOf(chunk) : '';
     case 'native':
     case 'finish':
     case 'usage':
@@ -184,11 +182,8 @@ class StreamEncoder implements Encoder {
       const custom = this.#customs?.delta(chunk);
       const delta = custom === undefined ? deltaOf(chunk, this.#head) : custom;
       if (delta !== null && chunk.type !== 'usage') {
-        text += this.#event(
-          chunk.choice,
-          delta,
-          chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '',
-        );
+        const more = chunk.type === 'extra' && chunk.on === 'choice' ? `,${fieldOf(chunk)}` : '';
+        text += this.#event(chunk.choice, delta, more);
       } else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = usageOf(chunk.usage);
       else if (chunk.type === 'extra') this.#know(chunk.field, chunk.value);
@@ -199,13 +194,14 @@ class StreamEncoder implements Encoder {
   end(): string {
     const { includeUsage, door } = this.#head.request;
     const counted = this.#usage === null ? '' : `,"usage":${JSON.stringify(this.#usage)}`;
+    const isApart = includeUsage || door?.['usage_apart'] === true;
+    let text = '';
+    let left = this.#finishes.size;
+    for (const [choice, reason] of this.#finishes) text += this.#finish(choice, reason, --left > 0 || isApart ? '' : counted);
     // a client that does not expect an event without choices reads the first choice of each event
-    const lastChoice = includeUsage ? '' : door?.['usage_apart'] === true ? '{"index":0,"delta":{},"finish_reason":null}' : null;
-    const list = [...this.#finishes];
-    const finishes = list.map(([choice, reason], at) =>
-      this.#finish(choice, reason, lastChoice !== null || at < list.length - 1 ? '' : counted),
-    );
-    return `${finishes.join('')}${lastChoice !== null && counted !== '' ? `${this.#opening}${lastChoice}]${counted}}\n\n` : ''}data: [DONE]\n\n`;
+    const choices = includeUsage ? '' : '{"index":0,"delta":{},"finish_reason":null}';
+    if (isApart && counted !== '') text += `${this.#opening}${choices}]${counted}}\n\n`;
+    return `${text}data: [DONE]\n\n`;
   }
 
   error(error: GatewayError): string {
