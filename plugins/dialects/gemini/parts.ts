@@ -73,10 +73,18 @@ const fetchesUrl = (url: string, isVertex: boolean): boolean => isAt(isVertex ? 
 export const fetchesImage = (url: string, isVertex: boolean): boolean =>
   fetchesUrl(url, isVertex) && (!isVertex || typeAt(url, isVertex) !== null);
 
+const inlinePart = (mimeType: string, data: string): WirePart => ({ inlineData: { mimeType, data } });
+
+/** The part of a data URL; null for any other text. */
+function inlineIn(url: string): WirePart | null {
+  const inline = parseDataUrl(url);
+  return inline === null ? null : inlinePart(inline.mediaType, inline.data);
+}
+
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
   if (url === null) throw missing(`${ways.pathOf()}.${field}`, 'a URL');
-  const inline = parseDataUrl(url);
-  if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+  const inline = inlineIn(url);
+  if (inline !== null) return inline;
   if (!fetchesUrl(url, ways.isVertex)) {
     throw refused(ways, field, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
   }
@@ -125,21 +133,22 @@ function encodeAudio({ input_audio: audio }: ContentPart, ways: PartWays): WireP
   const { data, format } = fieldsOf(audio);
   const [base64, kind] = [textOf(data), textOf(format)];
   if (base64 === null) throw missing(`${ways.pathOf()}.input_audio.data`, 'the audio in base64');
-  const inline = parseDataUrl(base64);
-  if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+  const inline = inlineIn(base64);
+  if (inline !== null) return inline;
   if (kind === null) throw missing(`${ways.pathOf()}.input_audio.format`, 'wav or mp3, for example');
-  return { inlineData: { mimeType: `audio/${kind}`, data: base64 } };
+  return inlinePart(`audio/${kind}`, base64);
 }
 
 function encodeFile({ file }: ContentPart, ways: PartWays): WirePart {
   const { file_data: data, file_id: id, filename } = fieldsOf(file);
-  const [content, known] = [textOf(data), textOf(id)];
+  const content = textOf(data);
   if (content !== null) {
-    const inline = parseDataUrl(content);
-    if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+    const inline = inlineIn(content);
+    if (inline !== null) return inline;
     if (/^\w+:\/\//.test(content)) return encodeUrl(content, ways, 'file.file_data');
-    return { inlineData: { mimeType: typeOf(textOf(filename) ?? '') ?? 'application/pdf', data: content } };
+    return inlinePart(typeOf(textOf(filename) ?? '') ?? 'application/pdf', content);
   }
-  if (known === null) throw missing(`${ways.pathOf()}.file.file_data`, 'a data URL');
-  return encodeUrl(known, ways, 'file.file_id');
+  const address = textOf(id);
+  if (address === null) throw missing(`${ways.pathOf()}.file.file_data`, 'a data URL');
+  return encodeUrl(address, ways, 'file.file_id');
 }
