@@ -10,7 +10,7 @@ import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { CallIds } from '../families/call-ids.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
-import { refuseSeveral } from '../families/one-answer.ts';
+import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
@@ -19,15 +19,8 @@ import { thinkingOf } from './thinking.ts';
 import { betasForVertex, breakpointForVertex, forVertex } from './vertex.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
 
-/** Parameters that the API does not have, and the value of each that asks for nothing. */
-const missing = [
-  ['seed', 'seed', null],
-  ['presence_penalty', 'presencePenalty', 0],
-  ['frequency_penalty', 'frequencyPenalty', 0],
-  ['logit_bias', 'logitBias', null],
-  ['logprobs', 'logprobs', false],
-  ['top_logprobs', 'topLogprobs', 0],
-] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
+/** Parameters that the API does not have. */
+const missing = ['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs'] as const;
 
 /** Fields of the Messages API that a caller may send under the same name. */
 const shared = new Set(['container', 'context_management', 'inference_geo', 'mcp_servers']);
@@ -158,7 +151,7 @@ const tiers: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function restOf(request: ChatRequest, { adjust, dropField }: Writing): Block {
-  for (const [wire, field, neutral] of missing) if (request[field] !== null && request[field] !== neutral) adjust(wire, 'dropped');
+  for (const parameter of missing) if (asksBy(parameter, request)) adjust(parameter, 'dropped');
   const sent: Record<string, unknown> = { metadata: userOf(request, adjust) };
   const { service_tier: tier = null } = request.rest;
   if (tiers.has(tier)) sent['service_tier'] = tiers.get(tier);

@@ -2,7 +2,7 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { answerTool } from '../families/answer-tool.ts';
+import { answerTool, refuseReserved } from '../families/answer-tool.ts';
 import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import type { Block, Writing } from './content.ts';
@@ -78,15 +78,9 @@ export function encodeTools(
 function encodeOwnTool(tool: Tool): Block {
   const { native: _, cache_control: __, function: described, ...declared } = tool;
   if (described === undefined) return declared;
-  refuseReserved(described.name);
+  refuseReserved(described.name, 'tools');
   const { parameters, ...about } = described;
   return { ...about, input_schema: parameters, ...nativeOf(tool) };
-}
-
-function refuseReserved(name: string): void {
-  if (name === answerTool) {
-    throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: 'tools' });
-  }
 }
 
 function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
@@ -99,7 +93,7 @@ function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
     return Object.fromEntries(Object.entries(tool).filter(([field]) => field !== 'cache_control'));
   }
   const { name, description, parameters, strict } = tool.function;
-  refuseReserved(name);
+  refuseReserved(name, 'tools');
   const isStrict = strict === true && takesSchemas(target);
   if (strict === true && !isStrict) writing.adjust('tools.function.strict', 'dropped');
   const schema = { type: 'object', ...(parameters ?? { properties: {} }) };

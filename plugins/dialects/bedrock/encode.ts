@@ -7,7 +7,7 @@ import { isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
-import { refuseSeveral } from '../families/one-answer.ts';
+import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
 import { type Block, unsupported } from './media.ts';
@@ -40,16 +40,8 @@ interface Terms {
   readonly thinks: boolean;
 }
 
-/** Parameters that this API does not have, and the value of each that asks for nothing. */
-const unknown = [
-  ['seed', 'seed', null],
-  ['presence_penalty', 'presencePenalty', 0],
-  ['frequency_penalty', 'frequencyPenalty', 0],
-  ['logit_bias', 'logitBias', null],
-  ['logprobs', 'logprobs', false],
-  ['top_logprobs', 'topLogprobs', 0],
-  ['user', 'user', null],
-] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest, neutral: unknown])[];
+/** Parameters that this API does not have. */
+const missing = ['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user'] as const;
 
 /** Fields of Converse that a caller may send; they go out unchanged. */
 const ownFields = new Set([
@@ -227,9 +219,7 @@ class Draft {
 
   /** The fields of `rest`. Those that Converse has are sent; the others are dropped and noted. */
   #rest(): { readonly fields: Block; readonly additional: Block } {
-    for (const [parameter, field, neutral] of unknown) {
-      if (this.#request[field] !== null && this.#request[field] !== neutral) this.adjustments.add(parameter, 'dropped');
-    }
+    for (const parameter of missing) if (asksBy(parameter, this.#request)) this.adjustments.add(parameter, 'dropped');
     const fields: Record<string, unknown> = {};
     let additional: Block = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {

@@ -2,8 +2,7 @@
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
-import { GatewayError } from '../../../core/errors.ts';
-import { answerTool } from '../families/answer-tool.ts';
+import { answerTool, refuseReserved } from '../families/answer-tool.ts';
 import type { ClaudeAsk } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import type { CachePoints } from './cache-points.ts';
@@ -64,11 +63,7 @@ function toolBlocks(tools: readonly Tool[], ways: ToolWays): readonly Block[] {
       throw unsupported(`tools[${at}].type`, `Bedrock takes tools of type "function", not "${tool.type}".`);
     }
     const { name, description = '' } = described;
-    if (name === answerTool) {
-      throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, {
-        param: `tools[${at}].function.name`,
-      });
-    }
+    refuseReserved(name, `tools[${at}].function.name`);
     // wire: a description has at least one character (Amazon Bedrock: ToolSpecification)
     blocks.push({ toolSpec: { name, ...(description.trim() !== '' && { description }), ...schemaOf(described, ways) } });
     ways.cachePoints.after(blocks, tool['cache_control'] ?? fieldsOf(described)['cache_control']);

@@ -6,7 +6,8 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
-import { answerTool } from '../families/answer-tool.ts';
+import { answerTool, refuseReserved } from '../families/answer-tool.ts';
+import { asksBy } from '../families/missing.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -32,10 +33,7 @@ const conditional = [
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, parameter: string])[];
 
 /** Parameters that this API does not have. */
-const unknown = [
-  ['logit_bias', 'logitBias'],
-  ['user', 'user'],
-] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest])[];
+const missing = ['logit_bias', 'user'] as const;
 
 /**
  * Fields of this API that a caller may send in either of its spellings: whether they go to the top of the body or into `generationConfig`.
@@ -123,7 +121,7 @@ class Draft {
 
   #setOwn(body: Record<string, unknown>, config: Record<string, unknown>): void {
     const { parallelToolCalls, rest } = this.#request;
-    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.adjustments.add(parameter, 'dropped');
+    for (const parameter of missing) if (asksBy(parameter, this.#request)) this.adjustments.add(parameter, 'dropped');
     if (parallelToolCalls === false) this.adjustments.add('parallel_tool_calls', 'dropped');
     for (const [field, value] of Object.entries(rest)) {
       if (value === null) continue;
@@ -144,11 +142,7 @@ class Draft {
       );
     }
     const { name, description, parameters: schema, strict } = called;
-    if (name === answerTool) {
-      throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, {
-        param: `tools[${at}].function.name`,
-      });
-    }
+    refuseReserved(name, `tools[${at}].function.name`);
     if (strict === true) this.adjustments.add('tools.function.strict', 'dropped');
     if ('cache_control' in tool) this.adjustments.add('tools.cache_control', 'dropped');
     return {

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
-import { refuseSeveral } from '../families/one-answer.ts';
+import { refuseSeveral } from '../families/missing.ts';
 import { completeSchema, takes } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';

@@ -9,7 +9,7 @@ import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { completeSchema } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
-import { refuseSeveral } from '../families/one-answer.ts';
+import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
@@ -30,13 +30,8 @@ const shared = [
   'instructions',
 ];
 
-/** Parameters that this API does not have, and the value of each that asks for nothing. */
-const absent = [
-  ['stop', 'stop', null],
-  ['presence_penalty', 'presencePenalty', 0],
-  ['frequency_penalty', 'frequencyPenalty', 0],
-  ['logit_bias', 'logitBias', null],
-] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
+/** Parameters that this API does not have. */
+const missing = ['stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'] as const;
 
 /** wire: the API answers 400 to fewer than 16 `max_output_tokens` (OpenAI: Responses); chat completions takes any number from 1. */
 const leastTokens = 16;
@@ -122,10 +117,7 @@ class Draft {
     this.#setUnlessRefused(body, 'top_p', topP);
     if (seed !== null && this.#habits.takesSeed) body['seed'] = seed;
     else if (seed !== null) this.adjustments.add('seed', 'dropped');
-    for (const [wire, field, neutral] of absent) {
-      const value = this.#request[field];
-      if (value !== null && value !== neutral) this.adjustments.add(wire, 'dropped');
-    }
+    for (const parameter of missing) if (asksBy(parameter, this.#request)) this.adjustments.add(parameter, 'dropped');
   }
 
   #setUnlessRefused(body: Body, parameter: string, value: unknown): void {

@@ -1,0 +1,34 @@
+/** Parameters of chat completions that an API does not have. */
+import { type ChatRequest, parameterNames } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
+
+type Parameter = (typeof parameterNames)[number][0];
+
+const fields = Object.fromEntries(parameterNames) as Readonly<Record<Parameter, (typeof parameterNames)[number][1]>>;
+
+/** The values that ask for nothing, besides null. */
+const neutral: Readonly<Partial<Record<Parameter, unknown>>> = {
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  logprobs: false,
+  top_logprobs: 0,
+};
+
+/** Whether the caller asks for something by a parameter, so that the reply must say that it was dropped. */
+export function asksBy(parameter: Parameter, request: ChatRequest): boolean {
+  const value = request[fields[parameter]];
+  return value !== null && value !== neutral[parameter];
+}
+
+/**
+ * Throws `unsupported_value` where the caller asks for several answers:
+ * one of them is of no use, and another provider may give all of them.
+ * @param who the provider, at the start of a sentence
+ */
+export function refuseSeveral(n: number | null, who = 'This provider'): void {
+  if (n !== null && n > 1) {
+    throw new GatewayError('unsupported_value', `${who} gives one answer for each request. Leave out "n", or send it as 1.`, {
+      param: 'n',
+    });
+  }
+}
