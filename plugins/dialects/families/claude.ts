@@ -186,16 +186,14 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
     usual: model.usual ?? usualAnswer,
   };
   const room = roomOf(limits, plan.budget);
-  const { maxTokens } = room;
   adjustments.push(...roomChanges({ maxTokens: request.maxTokens, budget: plan.budget }, room, wish.parameter));
-  const thinking =
-    plan.budget === null ? plan.thinking : room.budget === null ? null : { type: 'enabled' as const, budget_tokens: room.budget };
+  const thinking = room.budget === null ? plan.thinking : { type: 'enabled' as const, budget_tokens: room.budget };
   const thinks = thinking === null ? model.unasked !== undefined : thinking.type !== 'disabled';
   if (thinks && ask.forcedTool !== 'none') adjustments.push(unforced[ask.forcedTool]);
   return {
     thinking,
     effort: plan.effort,
-    maxTokens,
+    maxTokens: room.maxTokens,
     ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments),
     thinks,
     adjustments,
@@ -241,7 +239,8 @@ function wishOf({ thinking, unasked }: ClaudeClass, target: Target, adjustments:
 }
 
 interface Plan {
-  readonly thinking: ClaudeThinking | null;
+  /** Null with a budget, which makes its own once its room is known. */
+  readonly thinking: Exclude<ClaudeThinking, { type: 'enabled' }> | null;
   readonly effort: string | null;
   readonly budget: number | null;
 }
@@ -283,7 +282,8 @@ interface Circumstances {
 /** Turns thinking off if it cannot be combined with the rest of the request. */
 function possible(plan: Plan, { model, ask, wish, adjustments }: Circumstances): Plan {
   const isAsked = plan.budget !== null || plan.thinking?.type === 'adaptive';
-  if (!isAsked && !(plan === silent && model.unasked === 'unless-disabled')) return plan;
+  const thinksUnasked = plan === silent && model.unasked === 'unless-disabled';
+  if (!isAsked && !thinksUnasked) return plan;
   // wire: with a budget, a turn that continues after tool results must begin with its own thinking, else it is a 400 (Anthropic: Extended
   // thinking, Preserving thinking blocks); adaptive thinking has no such rule (Anthropic: Adaptive thinking)
   const isBroken = plan.budget !== null && ask.beganWithoutThinking;

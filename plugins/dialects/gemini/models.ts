@@ -96,29 +96,28 @@ export function planThinking(
   limit: number | null,
 ): ThinkingPlan {
   const { mapping, reasoning } = target;
-  const { maxTokens, isAutomatic } = reasoning;
-  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget
-  // that the gateway chose would leave less for the answer than the caller allowed
-  const takesRoom =
-    isAutomatic === true &&
-    limit !== null &&
-    reasoning.effort !== null &&
-    reasoning.effort !== 'none' &&
-    typeof table[reasoning.effort] === 'number';
-  const effort = takesRoom ? null : reasoning.effort;
+  const { maxTokens } = reasoning;
+  const effort = takesRoom(reasoning, table, limit) ? null : reasoning.effort;
   if (mapping.reasoning === null) {
     if (effort === null && maxTokens === null) return {};
     return { adjustment: { parameter: maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens', change: 'dropped' } };
   }
-  const shown = mapping.reasoning.exposes === 'text' ? ({ includeThoughts: true } as const) : {};
-  if (maxTokens !== null) return { config: { thinkingBudget: maxTokens, ...(maxTokens !== 0 && shown) } };
-  if (effort === null) return thinksUnasked === true && 'includeThoughts' in shown ? { config: shown } : {};
+  const isShown = mapping.reasoning.exposes === 'text';
+  if (maxTokens !== null) return { config: { thinkingBudget: maxTokens, ...(isShown && maxTokens !== 0 && withThoughts) } };
+  if (effort === null) return isShown && thinksUnasked === true ? { config: withThoughts } : {};
   if (effort === 'none' && alwaysThinks === true) refuseNone(target);
   const said = table[effort];
-  const config = { ...(typeof said === 'string' ? { thinkingLevel: said } : { thinkingBudget: said }), ...(effort !== 'none' && shown) };
+  const isLevel = typeof said === 'string';
+  const config = { ...(isLevel ? { thinkingLevel: said } : { thinkingBudget: said }), ...(isShown && effort !== 'none' && withThoughts) };
   if (said === effort || (effort === 'none' && said === 0)) return { config };
-  return {
-    config,
-    adjustment: { parameter: 'reasoning_effort', change: `changed to ${typeof said === 'number' ? `${said} tokens` : said}` },
-  };
+  return { config, adjustment: { parameter: 'reasoning_effort', change: `changed to ${isLevel ? said : `${said} tokens`}` } };
 }
+
+const withThoughts = { includeThoughts: true } as const;
+
+/**
+ * Whether an effort that the gateway chose would leave less for the answer than the caller allowed.
+ * wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), and a budget takes a part of it.
+ */
+const takesRoom = ({ effort, isAutomatic }: Target['reasoning'], table: ModelClass['efforts'], limit: number | null): boolean =>
+  isAutomatic === true && limit !== null && effort !== null && effort !== 'none' && typeof table[effort] === 'number';
