@@ -81,20 +81,27 @@ function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): 
 }
 
 function resultBlock(message: Message, writing: Writing): Block {
-  const blocks = blocksOf(partsOf(message), writing);
   const isError = message['is_error'] === true;
-  // wire: a failed call's result without content is a 400 (Anthropic: error text
-  // "content cannot be empty if `is_error` is true"), at each later turn too
-  if (isError && blocks.length === 0) writing.adjust('messages', 'an empty tool result filled in');
-  const content = blocks.length === 0 ? (isError ? '…' : null) : typeof message.content === 'string' ? message.content : blocks;
+  const content = resultContent(message, isError, writing);
   return {
     type: 'tool_result',
     tool_use_id: writing.callIds.ofResult(message.tool_call_id ?? ''),
-    ...(content === null ? {} : { content }),
-    ...(isError ? { is_error: true } : {}),
+    ...(content !== null && { content }),
+    ...(isError && { is_error: true }),
     ...nativeOf(message),
     ...writing.breakpoints.of(message),
   };
+}
+
+/** The content of a result; null where it is empty. */
+function resultContent(message: Message, isError: boolean, writing: Writing): string | readonly Block[] | null {
+  const blocks = blocksOf(partsOf(message), writing);
+  if (blocks.length > 0) return typeof message.content === 'string' ? message.content : blocks;
+  if (!isError) return null;
+  // wire: a failed call's result without content is a 400 (Anthropic: error text
+  // "content cannot be empty if `is_error` is true"), at each later turn too
+  writing.adjust('messages', 'an empty tool result filled in');
+  return '…';
 }
 
 /**

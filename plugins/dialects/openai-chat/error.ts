@@ -74,12 +74,12 @@ const deepest = 4;
  * of Mistral, `fault` of Fireworks, or plain text. HTML gives no message.
  */
 function readComplaint(body: unknown, depth = 0): StatedComplaint {
-  const whole =
-    Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
+  const first = fieldsOf(listOf(body)[0]);
+  const whole = 'error' in first ? first : body;
   const outer = fieldsOf(whole);
   const minimaxCode = codeOfMinimax(outer);
   if (minimaxCode !== null && !outer['error']) return minimaxComplaint(minimaxCode, outer);
-  const error = isFields(outer['error']) ? outer['error'] : isFields(outer['fault']) ? outer['fault'] : outer;
+  const error = [outer['error'], outer['fault']].find(isFields) ?? outer;
   const metadata = fieldsOf(error['metadata']);
   const inner = depth < deepest ? parsed(metadata['raw']) : null;
   const cause = inner === null ? null : readComplaint(inner, depth + 1);
@@ -149,5 +149,4 @@ function pathOf(location: unknown): string | null {
   return textOf((location as unknown[]).filter((part, at) => !(at === 0 && part === 'body')).join('.'));
 }
 
-const locationOf = (detail: unknown): string | null =>
-  Array.isArray(detail) && isFields((detail as unknown[])[0]) ? pathOf(((detail as Fields[])[0] as Fields)['loc']) : null;
+const locationOf = (detail: unknown): string | null => pathOf(fieldsOf(listOf(detail)[0])['loc']);

@@ -130,9 +130,10 @@ function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
   const byId = id === null ? undefined : (found.byBoth.get(bothOf(index, id)) ?? found.byId.get(id));
   const isRepeated = hasName && index !== null && typeof byId?.wireIndex === 'number' && byId.wireIndex !== index;
   if (byId !== undefined && !isRepeated) return byId;
-  const open = index === null ? unnumbered(calls, id, hasName) : found.byIndex.get(index);
-  if (open !== undefined && open !== null && (id === null ? !isAnother(open, said) : !open.hasOwnId || !hasName)) {
-    if (open.id === null && id !== null) {
+  const open = (index === null ? unnumbered(calls, id, hasName) : found.byIndex.get(index)) ?? null;
+  if (open !== null && id === null && !isAnother(open, said)) return open;
+  if (open !== null && id !== null && !(open.hasOwnId && hasName)) {
+    if (open.id === null) {
       open.id = id;
       open.hasOwnId = true;
       calls.held += id.length;
