@@ -296,22 +296,21 @@ class Writer {
 
 /** The results of a turn, and the images of the results after them all. */
 function imagesBehind(results: readonly Block[], { adjust }: MessageWays): readonly Block[] {
+  const bare: Block[] = [];
   const behind: Block[] = [];
-  const bare = results.map((block) => {
-    const { toolResult } = block;
-    const { content, toolUseId } = fieldsOf(toolResult);
-    const images = listOf(content)
-      .map(fieldsOf)
-      .filter((one) => 'image' in one);
-    if (images.length === 0) return block;
-    behind.push({ text: `The tool call ${toolUseId as string} gave this:` }, ...images);
-    const others = listOf(content)
-      .map(fieldsOf)
-      .filter((one) => !('image' in one));
-    return {
-      toolResult: { ...fieldsOf(toolResult), content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] },
-    };
-  });
+  for (const block of results) {
+    const result = fieldsOf(block['toolResult']);
+    const content = listOf(result['content']).map(fieldsOf);
+    const others = content.filter((one) => !('image' in one));
+    if (others.length === content.length) {
+      bare.push(block);
+      continue;
+    }
+    bare.push({ toolResult: { ...result, content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] } });
+    behind.push({ text: `The tool call ${result['toolUseId'] as string} gave this:` });
+    // safety: as arguments of one call, those of a long list would overflow the stack
+    for (const one of content) if ('image' in one) behind.push(one);
+  }
   if (behind.length > 0) adjust('messages', 'images of tool results put behind the results');
   return [...bare, ...behind];
 }

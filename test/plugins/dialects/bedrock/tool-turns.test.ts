@@ -184,6 +184,13 @@ describe('tool turns', () => {
     },
   );
 
+  it('may have any number of images in a result for a model that takes none inside', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const result: Message = { role: 'tool', tool_call_id: 'b', content: Array.from({ length: 150_000 }, () => image) };
+    const said = { messages: [...turns.slice(0, 2), result], tools: [tide] };
+    expect(bodyOf(said, 'us.openai.gpt-5.6-sol-v1:0')['messages'][2].content).toHaveLength(150_002);
+  });
+
   it.each([
     ['every model', nova, ['tooluse_Ab-1', 'functions.tide:0', 'x'.repeat(70)], /^[\w-]{1,64}$/],
     ['Mistral', mistral, ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'], /^[a-zA-Z0-9]{9}$/],
