@@ -178,9 +178,7 @@ class Writer {
     const thoughts = isLast && !this.#ways.thinks ? [] : thoughtsOf(message, this.#ways.target).toReversed();
     this.#addTexts(blocks, message, thoughts);
     for (const [at, call] of (message.tool_calls ?? []).entries()) {
-      for (let next = thoughts.at(-1); next !== undefined && next.place.calls <= at; next = thoughts.at(-1)) {
-        blocks.push((thoughts.pop() as Thought).block);
-      }
+      for (let next = takeUpTo(thoughts, at); next !== undefined; next = takeUpTo(thoughts, at)) blocks.push(next.block);
       blocks.push(this.#callBlock(call));
       this.#ways.cachePoints.after(blocks, call['cache_control']);
     }
@@ -190,29 +188,25 @@ class Writer {
   }
 
   /**
-   * Adds the texts of an answer, cut where reasoning came between them.
-   * cost: the thoughts are in reverse order, because removing the first item of a list moves all others.
+   * Adds the texts of an answer, cut where reasoning came between them. The thoughts are in reverse order.
    */
   #addTexts(blocks: Block[], message: Message, thoughts: Thought[]): void {
     const add = (text: string): void => {
       if (text.trim() !== '') blocks.push({ text });
     };
+    const { refusal } = message;
+    const parts = [...partsOf(message), ...(typeof refusal === 'string' ? [{ type: 'text', text: refusal }] : [])];
     let before = 0;
-    const parts = [...partsOf(message), ...(typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : [])];
-    if (parts.length === 0) {
-      for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
-    }
     for (const part of parts) {
       let text = wordsOf(part);
       if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
       const end = before + text.length;
-      for (let next = thoughts.at(-1); next?.place.calls === 0 && next.place.text <= end; next = thoughts.at(-1)) {
+      for (let next = takeUpTo(thoughts, 0, end); next !== undefined; next = takeUpTo(thoughts, 0, end)) {
         const cut = cutAt(text, Math.max(0, next.place.text - before));
         add(text.slice(0, cut));
         blocks.push(next.block);
         text = text.slice(cut);
         before += cut;
-        thoughts.pop();
       }
       add(text);
       before = end;
@@ -292,6 +286,15 @@ class Writer {
     const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);
     return at === undefined ? 'messages' : `messages[${message}].content[${at}]`;
   }
+}
+
+/**
+ * Takes the next thought, if at most so many calls and characters of text come before it.
+ * cost: the thoughts are in reverse order, because removing the first item of a list moves all others.
+ */
+function takeUpTo(reversed: Thought[], calls: number, text = Infinity): Thought | undefined {
+  const place = reversed.at(-1)?.place;
+  return place !== undefined && place.calls <= calls && place.text <= text ? reversed.pop() : undefined;
 }
 
 /** The results of a turn, and the images of the results after them all. */
