@@ -18,13 +18,11 @@ export function withThinking(
   isSameForm: (candidate: Candidate) => boolean,
 ): readonly Candidate[] {
   if (own !== form || reasoning.effort !== null || reasoning.maxTokens !== null) return candidates;
-  const isDisabled = fieldsOf(native?.fields['thinking'])['type'] === 'disabled';
+  if (fieldsOf(native?.fields['thinking'])['type'] === 'disabled') {
+    return candidates.map((candidate) => ({ ...candidate, reasoning: leastOf(candidate) }));
+  }
   return candidates.map((candidate) =>
-    isDisabled
-      ? { ...candidate, reasoning: leastOf(candidate) }
-      : candidate.reasoning !== null && isSameForm(candidate)
-        ? { ...candidate, reasoning: null }
-        : candidate,
+    candidate.reasoning !== null && isSameForm(candidate) ? { ...candidate, reasoning: null } : candidate,
   );
 }
 

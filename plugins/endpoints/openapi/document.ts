@@ -47,15 +47,12 @@ interface Facts {
 export function documentOf(routes: readonly Route[], { errorCodes, server }: Facts): object {
   const security = securityOf(server);
   const paths = Map.groupBy(routes, ({ path }) => templateOf(path));
+  const operationsOf = (all: readonly Route[]): object =>
+    Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route, security[route.auth])]));
   const document = {
     openapi: '3.1.0',
     info: { title: 'Model Gateway', version, description },
-    paths: Object.fromEntries(
-      Array.from(paths, ([path, all]) => [
-        path,
-        Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route, security[route.auth])])),
-      ]),
-    ),
+    paths: Object.fromEntries(Array.from(paths, ([path, all]) => [path, operationsOf(all)])),
   };
   return { ...document, components: { securitySchemes, schemas: schemasOf(document, errorCodes) } };
 }
@@ -64,26 +61,23 @@ export function documentOf(routes: readonly Route[], { errorCodes, server }: Fac
 const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}');
 
 function operationOf({ plugin, method, path, about }: Route, security: readonly object[]): object {
-  const params = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inPath = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const words = path.split(/\W+/).filter((word) => word !== '');
   const { summary, query = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
+  const inQuery = Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }));
+  const answers = status.map((code) => [
+    code,
+    { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) },
+  ]);
   return {
     operationId: [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(''),
     summary,
     tags: [plugin],
     security,
-    parameters: [
-      ...params,
-      ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } })),
-    ],
+    parameters: [...inPath, ...inQuery],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
-      ...Object.fromEntries(
-        status.map((code) => [
-          code,
-          { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) },
-        ]),
-      ),
+      ...Object.fromEntries(answers),
       default: { description: 'An error.', content: { 'application/json': { schema: schemaOf(error) } } },
     },
   };
@@ -92,22 +86,20 @@ function operationOf({ plugin, method, path, about }: Route, security: readonly 
 const unknown = (plugin: string): About => ({ summary: `An endpoint of ${plugin}`, answer: { '*/*': null } });
 
 /** OpenAPI 3.1 has no place for the schema of one event; `itemSchema` is the name that 3.2 gives it. */
+function mediaOf(media: string, shape: Shape | null): object {
+  if (shape === null) return {};
+  return media === 'text/event-stream' ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) } : { schema: schemaOf(shape) };
+}
+
 const contentOf = (answer: About['answer']): object =>
-  Object.fromEntries(
-    Object.entries(answer).map(([media, shape]) => [
-      media,
-      shape === null
-        ? {}
-        : media === 'text/event-stream'
-          ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) }
-          : { schema: schemaOf(shape) },
-    ]),
-  );
+  Object.fromEntries(Object.entries(answer).map(([media, shape]) => [media, mediaOf(media, shape)]));
 
 const refTo = '#/components/schemas/';
 
-const schemaOf = (shape: Shape): object =>
-  Array.isArray(shape) ? { anyOf: (shape as string[]).map(schemaOf) } : typeof shape === 'string' ? { $ref: refTo + shape } : shape;
+function schemaOf(shape: Shape): object {
+  if (typeof shape === 'string') return { $ref: refTo + shape };
+  return Array.isArray(shape) ? { anyOf: (shape as string[]).map(schemaOf) } : shape;
+}
 
 const namesIn = (value: object): string[] =>
   Array.from(JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g), ([, name = '']) => name);

@@ -151,18 +151,23 @@ class Turn {
   close(): Message | null {
     const isSaid = this.#parts.length + this.#calls.length + this.#images.length > 0;
     if (!isSaid && !this.#order.some(({ type }) => type === 'item')) return null;
-    const [only] = this.#parts;
-    const isText = this.#parts.length === 1 && only?.type === 'text' && only.native === undefined;
     const reasoning = this.#thoughts.join('\n\n');
     return {
       role: 'assistant',
-      content: this.#parts.length === 0 ? null : isText ? (only?.text ?? '') : this.#parts,
+      content: this.#content,
       ...(reasoning !== '' && { reasoning }),
       ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
       ...(this.#images.length > 0 && { images: this.#images }),
       ...(!this.#isPlain && { native: { fields: { order: this.#order }, lost: [...this.#lost], ...(!isSaid && { isAll: true }) } }),
     };
+  }
+
+  /** One text is written as a string: some servers take no list. */
+  get #content(): Message['content'] {
+    const [first] = this.#parts;
+    if (first === undefined) return null;
+    return this.#parts.length === 1 && first.type === 'text' && first.native === undefined ? (first.text ?? '') : this.#parts;
   }
 
   /** True for one text and then calls: such a message needs no order. */

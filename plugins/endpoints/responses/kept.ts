@@ -13,7 +13,7 @@ import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { piecesOf, responseOf, thoughtsFirst } from './encode.ts';
 import { isInstructions, type Unread } from './parse.ts';
-import { placeOfItem, requestIdOf } from './response.ts';
+import { type Counts, requestIdOf, requestOfItem, responseId } from './response.ts';
 import { unsupported } from './checks.ts';
 import { referenceOf } from './items.ts';
 
@@ -95,7 +95,7 @@ function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
 }
 
 function keptFrom(record: LoggedDetail): KeptResponse | null {
-  const { request, response: said, usageEstimated, reasoningEstimated, usage, provider, model, id, createdAt, stream } = record;
+  const { request, response: said, provider, model, id, createdAt, stream } = record;
   const { messages: asked, tools, door, native } = fieldsOf(request);
   const answer = keptAnswer(said);
   if (answer === null) return null;
@@ -111,12 +111,22 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   const given = piecesFrom(answer.outline, answer);
   const pieces: readonly Chunk[] = piecesOf(stream ? given : thoughtsFirst(given), { extras: [...extras], finish, native: null });
   const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
-  const counts = usageEstimated
-    ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null }
-    : reasoningEstimated === true
-      ? { ...usage, reasoningTokens: null }
-      : usage;
-  return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };
+  return { response: responseOf(pieces, head, countedIn(record)), messages: messages.filter((message) => !isInstructions(message)) };
+}
+
+const uncounted: Counts = {
+  promptTokens: null,
+  completionTokens: null,
+  totalTokens: null,
+  cachedTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
+};
+
+/** The counts that the provider gave, as they were answered: what the gateway estimated later is left out. */
+function countedIn({ usage, usageEstimated, reasoningEstimated }: LoggedDetail): Counts {
+  if (usageEstimated) return uncounted;
+  return reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
 }
 
 /** The result of the look-up. */
@@ -159,14 +169,14 @@ async function itemOf(
   outputs: Map<string, Output>,
   find: (response: string) => Promise<KeptResponse | null>,
 ): Promise<unknown> {
-  const place = placeOfItem(id);
-  if (place === null) return null;
-  const output =
-    outputs.get(place.request) ??
-    new Map(
-      listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']).map((item) => [fieldsOf(item)['id'], item]),
-    );
-  outputs.set(place.request, output);
+  const request = requestOfItem(id);
+  if (request === null) return null;
+  let output = outputs.get(request);
+  if (output === undefined) {
+    const kept = await find(responseId(request));
+    output = new Map(listOf(kept?.response['output']).map((item) => [fieldsOf(item)['id'], item]));
+    outputs.set(request, output);
+  }
   return output.get(id) ?? null;
 }
 

@@ -16,7 +16,7 @@ export interface Head {
   readonly request: Pick<ChatRequest, 'door' | 'messages' | 'tools' | 'native'>;
 }
 
-const responseId = (id: string): string => `resp_${hexOf(id)}`;
+export const responseId = (id: string): string => `resp_${hexOf(id)}`;
 
 /** The id of the request behind the id of a response; null where it cannot be one of the gateway's. */
 export function requestIdOf(id: string): string | null {
@@ -24,10 +24,10 @@ export function requestIdOf(id: string): string | null {
   return hex === undefined ? null : idOfHex(hex);
 }
 
-/** The request behind an item, and the place of the item in its response; null where the id is none that the gateway made. */
-export function placeOfItem(id: string): { readonly request: string; readonly index: number } | null {
-  const found = /^[a-z]+_([\da-f]{32})([\da-f]{4})$/.exec(id);
-  return found === null ? null : { request: idOfHex(found[1] as string), index: Number.parseInt(found[2] as string, 16) };
+/** The id of the request behind an item; null where the id is none that the gateway made. */
+export function requestOfItem(id: string): string | null {
+  const hex = /^[a-z]+_([\da-f]{32})[\da-f]{4}$/.exec(id)?.[1];
+  return hex === undefined ? null : idOfHex(hex);
 }
 
 /** The fields that do not change while the answer comes: the id, and what was asked. */
