@@ -43,17 +43,15 @@ class Draft {
 
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
+    this.#target = target;
     this.#habits = habitsOf(vendor, target);
+    this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     const own = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
-    this.#target = target;
-    this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
-    this.#reasoning =
-      target.reasoning.isAutomatic === true &&
-      target.reasoning.effort !== 'none' &&
-      this.#habits.spares.some((parameter) => isSent(parameter, this.#request))
-        ? unsetReasoning
-        : target.reasoning;
+    const { reasoning } = target;
+    const isChosen = reasoning.isAutomatic === true && reasoning.effort !== 'none';
+    const isSpared = isChosen && this.#habits.spares.some((parameter) => isSent(parameter, this.#request));
+    this.#reasoning = isSpared ? unsetReasoning : reasoning;
   }
 
   body(): Fields {
@@ -97,12 +95,15 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (isClientSetting(field) || this.#breakpoints.includes(field) || this.#habits.drops.includes(field)) {
-        this.adjustments.dropField(field, value);
-      } else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
-      else sent[field] = value;
+      if (this.#takesField(field)) sent[field] = value;
+      else this.adjustments.dropField(field, value);
     }
     return sent;
+  }
+
+  #takesField(field: string): boolean {
+    if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) return false;
+    return !isClientSetting(field) && !this.#breakpoints.includes(field) && !this.#habits.drops.includes(field);
   }
 
   #messages(): unknown {
@@ -140,16 +141,10 @@ class Draft {
     // without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) {
-      this.#set(
-        body,
-        'tools',
-        withPlainSchemas(
-          tools.map((tool) => this.#withoutBreakpoint(tool)),
-          this.#vendor,
-        ),
-      );
+      const declared = tools.map((tool) => withPlainSchema(this.#withoutBreakpoint(tool), this.#vendor));
+      this.#set(body, 'tools', declared);
+      this.#set(body, 'parallel_tool_calls', parallelToolCalls);
     }
-    if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
     if (this.#mustChoose() && (this.#habits.efforts.none === null || this.#isAskedToThink)) {
       body['tool_choice'] = 'auto';
       this.adjustments.add('tool_choice', 'relaxed to auto');
@@ -262,13 +257,11 @@ function countLogprobs(body: Record<string, unknown>): void {
   else delete body['logprobs'];
 }
 
-function withPlainSchemas(tools: readonly Tool[], { schemaDrops = [], needsParameters }: Vendor): readonly Tool[] {
-  return tools.map((tool) => {
-    const given = tool.function?.parameters ?? (needsParameters === true ? {} : undefined);
-    if (tool.function === undefined || given === undefined) return tool;
-    const parameters = without(completeSchema(given), schemaDrops, () => undefined);
-    return parameters === tool.function.parameters ? tool : { ...tool, function: { ...tool.function, parameters } };
-  });
+function withPlainSchema(tool: Tool, { schemaDrops, needsParameters }: Vendor): Tool {
+  const given = tool.function?.parameters ?? (needsParameters === true ? {} : undefined);
+  if (tool.function === undefined || given === undefined) return tool;
+  const parameters = without(completeSchema(given), schemaDrops, () => undefined);
+  return parameters === tool.function.parameters ? tool : { ...tool, function: { ...tool.function, parameters } };
 }
 
 /** The header with the API key; none if the provider entry has no key. */
