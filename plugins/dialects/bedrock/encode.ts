@@ -227,7 +227,7 @@ class Draft {
       if (field === 'additionalModelRequestFields' && isFields(value)) additional = value;
       else if (ownFields.has(field)) fields[field] = value;
       else if (field === 'service_tier' && typeof value === 'string') {
-        Object.assign(fields, value === 'auto' ? {} : { serviceTier: { type: value } });
+        if (value !== 'auto') fields['serviceTier'] = { type: value };
       } else if (field === 'metadata' && isFields(value)) Object.assign(fields, filled('requestMetadata', this.#metadata(value)));
       else this.adjustments.dropField(field, value);
     }

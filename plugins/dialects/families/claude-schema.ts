@@ -117,18 +117,17 @@ const isObjectSchema = ({ type, properties }: Fields): boolean =>
 export const needsTool = (schema: object): boolean =>
   (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);
 
-function hasMap(schema: unknown): boolean {
-  if (Array.isArray(schema)) return (schema as unknown[]).some(hasMap);
-  if (!isFields(schema)) return false;
-  return (
-    isMap(schema) ||
-    Object.entries(schema).some(([keyword, value]) =>
-      named.has(keyword)
-        ? isFields(value) && Object.values(value).some(hasMap)
-        : (listed.has(keyword) || keyword === 'items') && hasMap(value),
-    )
-  );
+const hasMap = (schema: unknown): boolean =>
+  isFields(schema) && (isMap(schema) || Object.entries(schema).some(([keyword, value]) => schemasIn(keyword, value).some(hasMap)));
+
+/** The schemas in the value of a keyword. */
+function schemasIn(keyword: string, value: unknown): readonly unknown[] {
+  if (named.has(keyword)) return Object.values(fieldsOf(value));
+  if (listed.has(keyword) || keyword === 'items') return Array.isArray(value) ? (value as unknown[]) : [value];
+  return none;
 }
+
+const none: readonly unknown[] = [];
 
 const isMap = (schema: Fields): boolean =>
   isObjectSchema(schema) &&

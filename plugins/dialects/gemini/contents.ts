@@ -67,14 +67,8 @@ function afterUser(contents: readonly Content[], { adjust }: ContentWays): reado
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
-  if (
-    message.role !== 'assistant' ||
-    saidIn(message).length > 0 ||
-    (message.tool_calls ?? []).length > 0 ||
-    imagesOf(message).some(isInline)
-  ) {
-    return false;
-  }
+  if (message.role !== 'assistant') return false;
+  if (saidIn(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).some(isInline)) return false;
   const { texts, thoughts } = readSignatures(message, provider);
   return texts.length === 0 && thoughts.length === 0;
 }
@@ -94,7 +88,10 @@ const isInline = (image: unknown): image is ContentPart => {
 };
 
 const joinedText = (parts: readonly ContentPart[], separator: string): string =>
-  parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
+  parts
+    .map(({ text, refusal }) => text ?? refusal)
+    .filter((words) => typeof words === 'string')
+    .join(separator);
 
 const isText = ({ type }: ContentPart): boolean => type === 'text' || type === 'refusal';
 
@@ -161,14 +158,8 @@ class ContentEncoder {
       .sort((one, other) => one.call.order - other.call.order);
     const responses = answers.map(({ message, call }) => this.#response(message, call.name));
     // wire: `response` is a JSON object (Gemini API: Function calling), so images of a tool go after the responses, in the same turn
-    return [
-      ...responses,
-      ...answers.flatMap(({ message }) =>
-        partsOf(message)
-          .filter((part) => !isText(part))
-          .map((part) => this.#part(part)),
-      ),
-    ];
+    const images = answers.flatMap(({ message }) => partsOf(message).filter((part) => !isText(part)));
+    return [...responses, ...images.map((part) => this.#part(part))];
   }
 
   #callOf(message: Message): { readonly name: string; readonly order: number } {

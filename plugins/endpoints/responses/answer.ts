@@ -40,6 +40,8 @@ export class Answer {
   /** A call of such a provider that has begun and has no name yet. */
   #coming: { readonly at: unknown; readonly item: Fields } | null = null;
   #isNative = false;
+  /** The kind of text of the thought that is open: its summary, or the thought itself. */
+  #voice: Voice = 'summary_text';
   /** True: a new paragraph of a thought begins. The empty line between two paragraphs is part of neither. */
   #isNewPart = false;
   /** Thoughts without a text, which came while a text was open. */
@@ -103,8 +105,6 @@ export class Answer {
     this.#isNewPart = false;
     this.#say('reasoning', this.#text?.type === 'reasoning' ? this.#voice : 'summary_text', said);
   }
-
-  #voice: Voice = 'summary_text';
 
   /** A text item begins; the one before it ends, and so do the calls that are whole. */
   #begin(type: 'message' | 'reasoning', more: Fields = {}): TextItem {
