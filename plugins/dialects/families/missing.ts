@@ -7,18 +7,18 @@ type Parameter = (typeof parameterNames)[number][0];
 const fields = Object.fromEntries(parameterNames) as Readonly<Record<Parameter, (typeof parameterNames)[number][1]>>;
 
 /** The values that ask for nothing, besides null. */
-const neutral: Readonly<Partial<Record<Parameter, unknown>>> = {
+const neutral: Readonly<Record<string, unknown>> = {
   presence_penalty: 0,
   frequency_penalty: 0,
   logprobs: false,
   top_logprobs: 0,
 };
 
-/** Whether the caller asks for something by a parameter, so that the reply must say that it was dropped. */
-export function asksBy(parameter: Parameter, request: ChatRequest): boolean {
-  const value = request[fields[parameter]];
-  return value !== null && value !== neutral[parameter];
-}
+/** Whether a value of a parameter asks for something, so that the reply must say that it was dropped. */
+export const asksFor = (parameter: string, value: unknown): boolean => value !== null && value !== neutral[parameter];
+
+/** Whether the caller asks for something by a parameter. */
+export const asksBy = (parameter: Parameter, request: ChatRequest): boolean => asksFor(parameter, request[fields[parameter]]);
 
 /**
  * Throws `unsupported_value` where the caller asks for several answers:

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { answerTool, refuseReserved } from '../families/answer-tool.ts';
-import { asksBy } from '../families/missing.ts';
+import { asksBy, asksFor } from '../families/missing.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -115,7 +115,7 @@ class Draft {
       const isTaken = field === 'topLogprobs' ? this.#request.logprobs === true : takesPenalties;
       if (value === null) continue;
       if (isTaken) config[wire] = value;
-      else if (value !== 0) this.adjustments.add(parameter, 'dropped');
+      else if (asksFor(parameter, value)) this.adjustments.add(parameter, 'dropped');
     }
   }
 

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
-import { refuseSeveral } from '../families/missing.ts';
+import { asksFor, refuseSeveral } from '../families/missing.ts';
 import { completeSchema, takes } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
@@ -120,7 +120,7 @@ class Draft {
     if (value === null || value === undefined) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
     else if (wire === 'n') refuseSeveral(Number(value));
-    else this.adjustments.add(wire, 'dropped');
+    else if (asksFor(wire, value)) this.adjustments.add(wire, 'dropped');
   }
 
   #cooled(temperature: unknown): unknown {

@@ -217,7 +217,7 @@ class Draft {
       this.adjustments.add('logprobs', 'dropped');
     }
     if (topLogprobs !== null && include.has(likelihoods)) body['top_logprobs'] = topLogprobs;
-    else if (topLogprobs !== null) this.adjustments.add('top_logprobs', 'dropped');
+    else if (asksBy('top_logprobs', this.#request)) this.adjustments.add('top_logprobs', 'dropped');
     if (include.size > 0) body['include'] = [...include];
   }
 }

@@ -88,6 +88,8 @@ describe('the body', () => {
     ['mistral', { seed: 7, toolChoice: 'required', n: 2 }, { random_seed: 7, tool_choice: 'any', n: 2 }, []],
     ['mistral', { user: 'u', logitBias: { 5: 1 } }, {}, ['logit_bias dropped', 'user dropped']],
     ['groq', { n: 1, logprobs: true }, {}, ['logprobs dropped']],
+    ['groq', { logprobs: false, topLogprobs: 0 }, {}, []],
+    ['sambanova', { presencePenalty: 0 }, {}, []],
     [
       'groq',
       { rest: { metadata: { a: 'b' }, prompt_cache_key: 'k', verbosity: 'low', service_tier: 'flex' } },

@@ -100,6 +100,7 @@ describe('the body', () => {
       [],
     ],
     ['log probabilities', { logprobs: true, topLogprobs: 2 }, { include: ['message.output_text.logprobs'], top_logprobs: 2 }, []],
+    ['no alternatives', { topLogprobs: 0 }, {}, []],
     ['alternatives without probabilities', { topLogprobs: 2 }, {}, ['top_logprobs dropped']],
     ['JSON', { responseFormat: { type: 'json_object' } }, { text: { format: { type: 'json_object' } } }, []],
     [
