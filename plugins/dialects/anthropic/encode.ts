@@ -32,10 +32,9 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 export function encode(request: ChatRequest, target: Target): WireRequest {
   refuseSeveral(request.n);
   const adjustments = new Adjustments();
+  const isOnVertex = isVertex(target.provider);
   const asked = betasOf(request);
-  const betas = new Set(
-    isVertex(target.provider) ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked,
-  );
+  const betas = new Set(isOnVertex ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked);
   const writing: Writing = {
     adjust: (parameter, change) => adjustments.add(parameter, change),
     dropField: (field, value) => adjustments.dropField(field, value),
@@ -43,17 +42,17 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     callIds: new CallIds(callId),
     breakpoints: createBreakpoints(
       () => adjustments.add('cache_control', 'dropped beyond 4'),
-      isVertex(target.provider)
-        ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped'))
-        : undefined,
+      isOnVertex ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped')) : undefined,
     ),
   };
   const isCount = request.ask?.kind === 'count';
   const whole = bodyOf(withAllowedTools(request), target, writing);
-  const body = isCount ? withoutAnswerFields(whole) : whole;
-  const wire = { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body };
-  const { path, headers, body: sent } = isVertex(target.provider) ? forVertex(wire, target, { isCount, isStream: request.stream }) : wire;
-  return { path, headers, body: asGiven(sent), adjustments: adjustments.list };
+  const headers = headersOf(target.provider, betas);
+  const own = isCount
+    ? { path: '/messages/count_tokens', headers, body: withoutAnswerFields(whole) }
+    : { path: '/messages', headers, body: whole };
+  const wire = isOnVertex ? forVertex(own, target, { isCount, isStream: request.stream }) : own;
+  return { ...wire, body: asGiven(wire.body), adjustments: adjustments.list };
 }
 
 /** wire: fields that say how to answer are a 400 where only a count is asked for (Anthropic: Count tokens) */

@@ -264,13 +264,23 @@ function planOf({ effort, budget }: Wish, model: ClaudeClass, adjustments: Adjus
     adjustments.push({ parameter: 'reasoning_effort', change: 'dropped' });
     return silent;
   }
-  const word = effort === 'minimal' ? 'low' : effort === 'xhigh' ? (model.xhigh ?? 'xhigh') : effort;
+  const word = wordOf(effort, model);
   if (word !== effort) adjustments.push({ parameter: 'reasoning_effort', change: `changed to ${word}` });
   return adaptive(word);
 }
 
 /** The effort that spends about as many tokens as a budget, for models that take no budget. The borders are an estimate of ours. */
-const effortOf = (budget: number): string => (budget < 2048 ? 'low' : budget < 8192 ? 'medium' : budget < 24_576 ? 'high' : 'xhigh');
+function effortOf(budget: number): string {
+  if (budget < 2048) return 'low';
+  if (budget < 8192) return 'medium';
+  return budget < 24_576 ? 'high' : 'xhigh';
+}
+
+/** The model's word for an effort. */
+function wordOf(effort: Exclude<Effort, 'none'>, model: ClaudeClass): string {
+  if (effort === 'minimal') return 'low';
+  return effort === 'xhigh' ? (model.xhigh ?? effort) : effort;
+}
 
 interface Circumstances {
   readonly model: ClaudeClass;

@@ -108,8 +108,10 @@ export function isAnother(
   event: { readonly kind: ItemKind; readonly item: Fields; readonly begins: boolean },
 ): boolean {
   const { call_id: id } = event.item;
+  const hasEnded = whole !== null;
   const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
-  return event.begins ? whole !== null || kind !== event.kind || isOtherCall : whole !== null && isOtherCall;
+  if (event.begins) return hasEnded || isOtherCall || kind !== event.kind;
+  return hasEnded && isOtherCall;
 }
 
 /**

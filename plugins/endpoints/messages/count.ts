@@ -28,14 +28,14 @@ export function encodeCount(reply: Reply): string {
 
 /** The answer of the gateway itself. */
 export function estimated(request: ChatRequest): ChunkSource {
-  const texts = request.messages.map((message) => ({
-    ...message,
-    content: Array.isArray(message.content) ? (message.content as readonly ContentPart[]).filter(isText) : (message.content ?? null),
-  }));
-  const others = request.messages
-    .flatMap(({ content }) => (Array.isArray(content) ? (content as readonly ContentPart[]) : []))
-    .filter((part) => !isText(part));
-  const tokens = (promptEstimate({ ...request, messages: texts }) ?? 0) + others.reduce((sum, part) => sum + sizeOf(part), 0);
+  let tokens = 0;
+  const texts = request.messages.map((message) => {
+    if (!Array.isArray(message.content)) return message;
+    const parts = message.content as readonly ContentPart[];
+    for (const part of parts) if (!isText(part)) tokens += sizeOf(part);
+    return { ...message, content: parts.filter(isText) };
+  });
+  tokens += promptEstimate({ ...request, messages: texts }) ?? 0;
   const chunks: Chunk[] = [
     { type: 'native', choice: 0, form, name: 'count', value: { input_tokens: tokens } },
     { type: 'usage', usage: { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },

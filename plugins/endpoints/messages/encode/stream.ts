@@ -58,8 +58,11 @@ class StreamEncoder implements Encoder {
 
   chunks(chunks: readonly Chunk[]): string {
     this.#out = '';
-    // a provider may give several answers, unasked or because of a field that this API does not know; this API has one
-    for (const chunk of chunks) if (!('choice' in chunk && chunk.choice !== 0) && !this.#ending.take(chunk)) this.#add(chunk);
+    for (const chunk of chunks) {
+      // a provider may give several answers, unasked or because of a field that this API does not know; this API has one
+      if ('choice' in chunk && chunk.choice !== 0) continue;
+      if (!this.#ending.take(chunk)) this.#add(chunk);
+    }
     return this.#out;
   }
 
@@ -71,7 +74,10 @@ class StreamEncoder implements Encoder {
       this.#release();
       this.#close();
     }
-    return `${this.#out}${event('message_delta', JSON.stringify({ type: 'message_delta', delta: this.#ending.delta, usage: this.#ending.counts }))}${event('message_stop', '{"type":"message_stop"}')}`;
+    const { delta, counts: usage } = this.#ending;
+    this.#out += event('message_delta', JSON.stringify({ type: 'message_delta', delta, usage }));
+    this.#out += event('message_stop', '{"type":"message_stop"}');
+    return this.#out;
   }
 
   error(error: GatewayError): string {
