@@ -190,19 +190,19 @@ class ContentEncoder {
   #answer(message: Message): WirePart[] {
     const { target, model } = this.#ways;
     const calls = message.tool_calls ?? [];
-    const signed = readSignatures(message, target.provider.account);
     const content = saidIn(message);
+    const signed = readSignatures(message, target.provider.account);
+    const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
     const pieces = inPieces(joinedText(content, ''), calls, signed.texts).map((piece): WirePart => {
       if (!('call' in piece)) return withSignature({ text: piece.text }, piece.signature);
       const needed = model.needsSignatures === true && piece.call === calls[0] ? noSignature : null;
       return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? needed);
     });
-    const inline = imagesOf(message).filter(isInline);
-    if (inline.length < imagesOf(message).length) this.#ways.adjust('messages.images', 'dropped');
-    const images = [...content.filter((part) => !isText(part)), ...inline].map((part, at) =>
-      withSignature(this.#part(part), signed.images.get(at) ?? null),
-    );
-    const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
+    const given = imagesOf(message);
+    const inline = given.filter(isInline);
+    if (inline.length < given.length) this.#ways.adjust('messages.images', 'dropped');
+    const shown = [...content.filter((part) => !isText(part)), ...inline];
+    const images = shown.map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
     const firstCall = pieces.findIndex((piece) => 'functionCall' in piece);
     const lead = firstCall < 0 ? pieces : pieces.slice(0, firstCall);
     return [...thoughts, ...lead, ...images, ...pieces.slice(lead.length)];

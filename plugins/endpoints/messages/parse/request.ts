@@ -143,6 +143,7 @@ const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonl
 function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking, betas: readonly string[]): Native {
   const given = Object.entries(more).filter(([, value]) => value !== null);
   const { user_id: _, ...facts } = fieldsOf(metadata);
+  const { type, ...ofThinking } = thinking;
   return {
     fields: {
       ...Object.fromEntries(given),
@@ -154,11 +155,7 @@ function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking,
     lost: [
       ...given.map(([name]) => name),
       ...Object.keys(facts).map((name) => `metadata.${name}`),
-      ...(thinking['type'] === betweenTools
-        ? ['thinking']
-        : Object.keys(thinking)
-            .filter((name) => name !== 'type')
-            .map((name) => `thinking.${name}`)),
+      ...(type === betweenTools ? ['thinking'] : Object.keys(ofThinking).map((name) => `thinking.${name}`)),
       ...Object.keys(config).map((name) => `output_config.${name}`),
       ...(betas.length > 0 ? ['anthropic-beta'] : []),
     ],
