@@ -98,7 +98,7 @@ export interface Thoughts {
   before(next: string): readonly Fields[];
 }
 
-/** cost: the details are grouped once; a search among all of them for each entry takes quadratic time, 20 s for 80,000 of them. */
+/** cost: the details are grouped once; a search among all of them for each entry takes quadratic time, 16 s for 80,000 of them. */
 export function thoughtsOf(message: Message, target: Target): Thoughts {
   const issued = issuedDetails(message, target);
   const order = listOf(message.native?.fields['order']).map(fieldsOf);
