@@ -94,21 +94,30 @@ interface Part {
 }
 
 function conditionOf(name: string, { field, value, isExcluded }: Part): Condition {
+  const operator = isExcluded ? 'not in' : 'in';
   const known = filteredField(field);
-  if (known?.filter.kind === 'count' && /^\d{1,9}$/.test(value)) {
-    return { field, operator: isExcluded ? 'not in' : 'in', values: [String(Number(value))] };
+  if (known === undefined) {
+    if (!isKeyed(field)) throw unknownFilter(name, field);
+    const bound = field.startsWith(prefixes.fields) ? numberBound(field, value) : null;
+    if (bound !== null && isExcluded) throw excludedBound(name, field);
+    return bound ?? { field, operator, values: [value] };
   }
-  const isBound = known?.filter.kind === 'bound' || known?.filter.kind === 'count';
-  if (known !== undefined && isBound && !isExcluded) return boundOf(known, value);
-  if (known === undefined ? !isKeyed(field) : isBound) throw unknownFilter(name, field);
-  const bound = field.startsWith(prefixes.fields) ? numberBound(field, value) : null;
-  if (bound !== null && isExcluded) throw unknownFilter(name, field);
-  if (known !== undefined) check(known, value);
-  return bound ?? { field, operator: isExcluded ? 'not in' : 'in', values: [value] };
+  const { kind } = known.filter;
+  if (kind === 'count' && /^\d{1,9}$/.test(value)) return { field, operator, values: [String(Number(value))] };
+  if (kind === 'bound' || kind === 'count') {
+    if (isExcluded) throw excludedBound(name, field);
+    return boundOf(known, value);
+  }
+  check(known, value);
+  return { field, operator, values: [value] };
 }
 
+const excludedBound = (name: string, field: string): GatewayError =>
+  badFilter(name, `${quoted(field)} cannot be excluded; reverse its comparison.`);
+
 function unknownFilter(name: string, field: string): GatewayError {
-  if (filterNames.includes(field) || isKeyed(field)) return badFilter(name, `${quoted(field)} cannot be excluded; reverse its comparison.`);
+  if (isTimeFilter(field)) return badFilter(name, `${quoted(field)} cannot be excluded: it says where the time begins or ends.`);
+  if (field === textFilter) return badFilter(name, `${quoted(field)} cannot be excluded: the text in bodies can only be searched for.`);
   if (field === 'meta' || field === prefixes.metadata) return badFilter(name, 'A metadata filter names its key: meta.tenant-id=acme.');
   if (field === 'field' || field.startsWith(prefixes.fields)) {
     return badFilter(name, "A filter by a plugin's field names the field with letters, digits, and the signs . _ -: field.score=>3.");
