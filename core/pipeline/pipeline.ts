@@ -6,7 +6,7 @@
  */
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
-import type { Principal } from './context.ts';
+import type { Principal, RequestRecord } from './context.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
@@ -166,21 +166,24 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   if (error !== null && isBug(error)) {
     logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
   }
-  // 0: the request has a record of its own; null: the request is counted, and not on record
-  const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   try {
-    if (standsFor !== null) {
-      const record = recordOf(exchange, error);
-      // safety: without this, a tap that changes a record (sets its id, or removes
-      // texts to send it elsewhere) would change the record that is stored
-      await hooks.log.promise(hooks.settle.call(Object.freeze(standsFor === 0 ? record : standingFor(record, standsFor)), exchange.view));
-    }
+    const record = recordFor(exchange, error, refusals);
+    // safety: unless it is frozen, a tap that changes a record (sets its id, or removes
+    // texts to send it elsewhere) would change the record that is stored
+    if (record !== null) await hooks.log.promise(hooks.settle.call(Object.freeze(record), exchange.view));
     return null;
   } catch (thrown) {
     return GatewayError.from(thrown, exchange.id);
   } finally {
     exchange.close();
   }
+}
+
+/** The record of a request that is over; null: the request is counted, and another record of the same error stands for it. */
+function recordFor(exchange: Exchange, error: GatewayError | null, refusals: Refusals): RequestRecord | null {
+  if (error === null || exchange.principal !== null || isBug(error)) return recordOf(exchange, error);
+  const requests = refusals.count(error.code);
+  return requests === null ? null : standingFor(recordOf(exchange, error), requests);
 }
 
 /** Identifies the caller of a request that is refused before the stages: if its key is known, the refusal is on record in any case. */
