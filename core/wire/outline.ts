@@ -51,12 +51,14 @@ export function piecesFrom(outline: readonly unknown[], { text, reasoning, refus
   const texts = { text, reasoning, refusal };
   return outline.flatMap((entry): readonly Chunk[] => {
     if (!Array.isArray(entry)) return fieldsOf(entry)['type'] === 'native' ? [entry as Chunk] : [];
-    const [kind, at, length] = entry as [string, number, number];
+    const [kind] = entry as [string];
     if (kind === 'text' || kind === 'reasoning' || kind === 'refusal') {
+      const [, length] = entry as [string, number];
       const from = taken[kind];
-      taken[kind] += at;
+      taken[kind] += length;
       return [{ type: `${kind}-delta`, choice: 0, text: texts[kind].slice(from, taken[kind]) }];
     }
+    const [, at, length] = entry as [string, number, number];
     if (kind === 'detail') return details[at] === undefined ? [] : [{ type: 'reasoning-detail', choice: 0, detail: details[at] }];
     const call = toolCalls[at];
     if (call === undefined) return [];
