@@ -2,10 +2,11 @@
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 
-const mebibytes = (bytes: number): string => (bytes >= 1_048_576 ? `${Math.floor(bytes / 1_048_576)} MiB` : `${bytes} bytes`);
+const mebibyte = 1_048_576;
+const sizeOf = (bytes: number): string => (bytes % mebibyte === 0 ? `${bytes / mebibyte} MiB` : `${bytes} bytes`);
 
 const tooLarge = (limit: number): GatewayError =>
-  new GatewayError('request_too_large', `The request body is larger than ${mebibytes(limit)}.`, { headers: { connection: 'close' } });
+  new GatewayError('request_too_large', `The request body is larger than ${sizeOf(limit)}.`, { headers: { connection: 'close' } });
 
 const brokenOff = (cause?: unknown): GatewayError =>
   new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });

@@ -109,6 +109,11 @@ describe('reading', () => {
   it('refuses one byte more', async () =>
     await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
   it('refuses a body that announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+  it.each([
+    [31_457_280, 'larger than 30 MiB'],
+    [1_500_000, 'larger than 1500000 bytes'],
+    [3, 'larger than 3 bytes'],
+  ])('names the limit of %i bytes as it is', async (limit, text) => await expect(read([], limit, String(limit + 1))).rejects.toThrow(text));
 
   it('copies the small parts of a body together, because each part takes some hundred bytes of memory', async () => {
     const source = new Readable({ read() {} });
