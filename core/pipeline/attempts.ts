@@ -244,11 +244,8 @@ export class Attempts {
   #broke(running: RunningAttempt, thrown: unknown): GatewayError {
     const { cancellation, id, given } = this.#exchange;
     const reason = cancellation.isCancelled ? cancellation.reason : thrown;
-    const error =
-      faultOf(
-        reason,
-        given.findLast(({ source }) => source === running.source),
-      ) ?? GatewayError.from(reason, id);
+    const giver = given.findLast(({ source }) => source === running.source);
+    const error = faultOf(reason, giver) ?? GatewayError.from(reason, id);
     this.#settle(running, error);
     return error;
   }

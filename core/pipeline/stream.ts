@@ -40,12 +40,8 @@ interface StreamParts {
 export async function openStream(exchange: Exchange, parts: StreamParts): Promise<Pump> {
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();
-  const patience = exchange.config.server.limits.keepAliveMs;
-  const began = await within(
-    first.then(() => true),
-    patience,
-    false,
-  );
+  const begins = first.then(() => true);
+  const began = await within(begins, exchange.config.server.limits.keepAliveMs, false);
   exchange.committed = true;
   return new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive);
 }

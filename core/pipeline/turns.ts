@@ -232,11 +232,8 @@ export async function race<Begun extends { readonly turn: Turn }>(first: Turn, r
   const { turns, hedgeMs, cancellation, cancelOthers } = racing;
   let asked = askedBy(racing, first, false);
   for (;;) {
-    const isOver = await within(
-      asked.end.then(() => true),
-      Math.max(0, asked.at + hedgeMs - performance.now()),
-      false,
-    );
+    const ends = asked.end.then(() => true);
+    const isOver = await within(ends, Math.max(0, asked.at + hedgeMs - performance.now()), false);
     const beside = isOver || cancellation.isCancelled ? null : turns.nextBeside(asked.turn);
     if (beside === null) return begunIn(await asked.end);
     const other = askedBy(racing, beside, true);

@@ -31,13 +31,12 @@ export const reloads = (): readonly Reload[] => history;
 
 /** Null: as at the start of the process. @param used the config that was in use, and the one that is now */
 export function tellReload(reload: LastReload | null, used?: { readonly before: Config; readonly after: Config }): void {
-  history =
-    reload === null
-      ? []
-      : [
-          { ...reload, hash: used?.after.hash ?? null, changes: used === undefined ? null : changesOf(used.before, used.after) },
-          ...history,
-        ].slice(0, mostKept);
+  if (reload === null) {
+    history = [];
+    return;
+  }
+  const changes = used === undefined ? null : changesOf(used.before, used.after);
+  history = [{ ...reload, hash: used?.after.hash ?? null, changes }, ...history].slice(0, mostKept);
 }
 
 /** The histories of several processes as one. A worker that has just begun knows nothing of earlier reloads. */
