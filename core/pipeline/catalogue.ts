@@ -51,11 +51,10 @@ function namesOf(config: Config): Names {
       });
     }
   }
+  // without fallbacks: an address names one provider, so it has none
   const rootsAndAliases = [...entries];
-  for (const [name, { models: found, resolved }] of rootsAndAliases) {
-    if (resolved.policy.fallbacks.length > 0) {
-      entries.set(name, withFallbacks({ models: [found[0] as Model], resolved }, models, config.providers));
-    }
+  for (const [name, entry] of rootsAndAliases) {
+    if (entry.resolved.policy.fallbacks.length > 0) entries.set(name, withFallbacks(entry, models, config.providers));
   }
   for (const [name, policy] of config.routing.models) {
     if (policy.candidates === null) continue;
@@ -64,16 +63,11 @@ function namesOf(config: Config): Names {
     entries.set(name, withFallbacks({ models: listed, resolved }, models, config.providers));
   }
   const named = new Map(entries);
-  for (const [name, entry] of rootsAndAliases) {
-    for (const [mapping, targets] of Map.groupBy(entry.resolved.candidates, (candidate) => candidate.mapping)) {
-      for (const id of [name, mapping.externalId]) {
-        const address = `${mapping.providerId}/${id}`;
-        if (!entries.has(address)) {
-          entries.set(address, {
-            models: entry.models,
-            resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: targets },
-          });
-        }
+  for (const [name, { models: behind, resolved }] of rootsAndAliases) {
+    for (const [{ providerId, externalId }, candidates] of Map.groupBy(resolved.candidates, ({ mapping }) => mapping)) {
+      const entry: Entry = { models: behind, resolved: { addressing: 'provider', policy: resolved.policy, candidates } };
+      for (const address of [`${providerId}/${name}`, `${providerId}/${externalId}`]) {
+        if (!entries.has(address)) entries.set(address, entry);
       }
     }
   }
