@@ -247,7 +247,8 @@ export interface AttemptResult {
     readonly usage: RecordedUsage;
     readonly usageEstimated: boolean;
     readonly cost: string | null;
-    /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean;
+    /** Absent on records that are older than the field. */
+    readonly costIsUpperBound?: boolean;
   };
 }
 

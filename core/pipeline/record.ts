@@ -17,7 +17,8 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   const now = performance.now();
   const served = attempt?.candidate ?? null;
   const completion = completionTokens(reply.usage);
-  const firstMs = exchange.firstPieceAt === null || !exchange.wantsStream ? null : exchange.firstPieceAt - exchange.startedAt;
+  // a plain reply has no first token that its caller could see
+  const firstAt = exchange.wantsStream ? exchange.firstPieceAt : null;
   const choice = reply.choices[0];
   return {
     id: exchange.id,
@@ -37,8 +38,8 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     finishReason: choice?.finish ?? null,
     nativeFinishReason: choice?.native ?? null,
     durationMs: Math.round(now - exchange.startedAt),
-    timeToFirstTokenMs: firstMs === null ? null : Math.round(firstMs),
-    tokensPerSecond: exchange.wantsStream ? speed(completion, exchange.firstPieceAt, now) : null,
+    timeToFirstTokenMs: firstAt === null ? null : Math.round(firstAt - exchange.startedAt),
+    tokensPerSecond: speed(completion, firstAt, now),
     usage: recordedUsage(reply.usage),
     usageEstimated: false,
     cost: null,
@@ -60,16 +61,13 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reasoningOf(reply.choices),
-    served:
-      served === null
-        ? null
-        : {
-            model: served.model,
-            mapping: served.mapping,
-            usage: reply.usage,
-            isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft),
-            lost: lostOf(exchange),
-          },
+    served: served && {
+      model: served.model,
+      mapping: served.mapping,
+      usage: reply.usage,
+      isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft),
+      lost: lostOf(exchange),
+    },
   };
 }
 
@@ -83,24 +81,20 @@ const withoutWords = (attempt: AttemptResult): AttemptResult =>
 const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string =>
   upstreamStatus !== null && keepsNoBodies(exchange) ? unsaid(upstreamStatus) : cut(message, 2048);
 
-// the last attempt is in the record itself, whether it failed or not
-const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
-  lost.length === 0
-    ? []
-    : lost
-        .filter((one) => one.reply !== reply)
-        .map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({
-          at,
-          isLeft,
-          model,
-          mapping,
-          usage: said.usage,
-          response: said,
-        }));
+function lostOf({ lost, reply }: Exchange): readonly LostAnswer[] {
+  const answers: LostAnswer[] = [];
+  for (const { at, isLeft, candidate, reply: response } of lost) {
+    // the last attempt is in the record itself, whether it failed or not
+    if (response === reply) continue;
+    answers.push({ at, isLeft, model: candidate.model, mapping: candidate.mapping, usage: response.usage, response });
+  }
+  return answers;
+}
 
-/** The counts besides the usual classes. A count of 0 is left out. */
+/** The counts besides the usual classes. A count of 0 is left out; null stays, because the provider searched and did not say how often. */
 function detailsOf({ details, webSearches, cacheWrite1h }: Usage): RequestRecord['usageDetails'] {
-  if (details === undefined && !(webSearches !== undefined && webSearches !== 0) && !cacheWrite1h) return null;
+  const hasSearched = webSearches !== undefined && webSearches !== 0;
+  if (details === undefined && !hasSearched && !cacheWrite1h) return null;
   const counted = Object.entries({ ...details, webSearches, cacheWrite1h: cacheWrite1h ?? 0 }).filter(
     ([, count]) => count !== undefined && count !== 0,
   );
