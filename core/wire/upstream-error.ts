@@ -224,26 +224,26 @@ const isOfFile = (complaint: Complaint): boolean => fileWords.test(unquoted(comp
 
 function passedThrough(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
-  const { message, type, param, code } = complaint;
-  const isFiltered = isModerated(complaint);
+  const { message, type, param } = complaint;
   const isFile = status === 403 && isOfFile(complaint);
   const clean = (words: string): string => sanitise(words, target.provider);
   const passed = {
     status: status === 403 ? 400 : status,
     type: clean(type ?? 'invalid_request_error'),
-    code: isFiltered
-      ? 'content_filter'
-      : isFile
-        ? 'upstream_invalid_request'
-        : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    code: passedCode(complaint, isFile, clean),
     // the file may be one of another key or provider
     retryable: isFile,
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
-  return new GatewayError(passed, said, {
-    param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param),
-    upstreamStatus: status,
-  });
+  const field = isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param && clean(param);
+  return new GatewayError(passed, said, { param: field, upstreamStatus: status });
+}
+
+/** The code that callers know, where there is one; otherwise the provider's own. */
+function passedCode(complaint: Complaint, isFile: boolean, clean: (words: string) => string): string {
+  if (isModerated(complaint)) return 'content_filter';
+  if (isFile) return 'upstream_invalid_request';
+  return clean(meaning(complaint) ?? complaint.code ?? 'upstream_invalid_request');
 }
 
 /** Finds one of the patterns, in small or large letters. */
