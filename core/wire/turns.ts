@@ -12,18 +12,17 @@ export interface Turns {
 export type Turn =
   | {
       readonly role: 'user';
-      /** The tool messages, which answer the calls of the turn before. */ readonly results: readonly Message[];
+      /** The tool messages, which answer the calls of the turn before. */
+      readonly results: readonly Message[];
       readonly parts: readonly ContentPart[];
     }
   | { readonly role: 'assistant'; readonly messages: readonly Message[] };
 
 /** The content of a message as a list of parts. Empty texts are left out. */
-export const partsOf = ({ content }: Message): readonly ContentPart[] =>
-  typeof content === 'string'
-    ? content === ''
-      ? []
-      : [{ type: 'text', text: content }]
-    : (content ?? []).filter(({ type, text }) => type !== 'text' || text !== '');
+export function partsOf({ content }: Message): readonly ContentPart[] {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  return parts.filter(({ type, text }) => type !== 'text' || text !== '');
+}
 
 /** A turn to which messages are still added. */
 type Growing =
