@@ -27,14 +27,9 @@ const ownOf = ({ native }: Fields): Fields => fieldsOf(fieldsOf(native)['fields'
 /** Entries of a list of messages, parts, calls or details. */
 const entriesOf = (value: unknown): readonly Fields[] => listOf(value).map(fieldsOf);
 
-function promptBody({ messages, max_completion_tokens: most, stream_options: options, ...body }: Fields): Fields {
+function promptBody({ messages, max_completion_tokens: most, ...body }: Fields): Fields {
   const [{ content } = {}] = entriesOf(messages);
-  return {
-    ...body,
-    prompt: content,
-    ...(most !== undefined && { max_tokens: most }),
-    ...(options !== undefined && { stream_options: options }),
-  };
+  return { ...body, prompt: content, ...(most !== undefined && { max_tokens: most }) };
 }
 
 /** The fields that have other names in both of the other formats. */
@@ -86,9 +81,13 @@ function thinkingOf(
     ...(schema !== undefined && { format: { type: 'json_schema', schema } }),
     ...fieldsOf(config),
   };
-  const type = budget !== undefined ? { type: 'enabled', budget_tokens: budget } : effort !== undefined ? { type: 'adaptive' } : null;
+  const how = {
+    ...(effort !== undefined && { type: 'adaptive' }),
+    ...(budget !== undefined && { type: 'enabled', budget_tokens: budget }),
+    ...fieldsOf(thinking),
+  };
   return {
-    ...((type !== null || thinking !== undefined) && { thinking: { ...type, ...fieldsOf(thinking) } }),
+    ...(Object.keys(how).length > 0 && { thinking: how }),
     ...(Object.keys(output).length > 0 && { output_config: output }),
   };
 }

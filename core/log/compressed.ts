@@ -18,7 +18,7 @@ export function codingOf(accepted = ''): Coding {
     .map((part) => part.trim())
     .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
     .map((part) => part.split(';')[0]);
-  return codings.includes('br') ? 'br' : codings.includes('gzip') ? 'gzip' : 'identity';
+  return (['br', 'gzip'] as const).find((coding) => codings.includes(coding)) ?? 'identity';
 }
 
 /** cost: a smaller answer fits into one packet as it is. */
