@@ -62,7 +62,7 @@ function messagesBody(request: Fields): Fields {
     messages: turnsOf(entriesOf(messages).filter((message) => message !== system)),
     ...(tools !== undefined && { tools: entriesOf(tools).map(toolWithSchema) }),
     ...choiceWithType(request),
-    ...(stop !== undefined && { stop_sequences: listOf(stop).length > 0 ? stop : [stop] }),
+    ...(stop !== undefined && { stop_sequences: Array.isArray(stop) ? stop : [stop] }),
     ...(user !== null && { metadata: { user_id: user } }),
     ...native,
     ...thinkingOf(request, native),
@@ -119,10 +119,7 @@ function turnsOf(messages: readonly Fields[]): readonly Fields[] {
       if (last?.hasResults === true) (last.content as unknown[]).push(resultBlock(message));
       else turns.push({ role: 'user', content: [resultBlock(message)], hasResults: true });
     } else if (role === 'user' && last?.hasResults === true) {
-      last.content = [
-        ...(last.content as unknown[]),
-        ...(typeof content === 'string' ? [{ type: 'text', text: content }] : (blocksOf(content) as unknown[])),
-      ];
+      last.content = [...(last.content as unknown[]), ...listOfBlocks(content)];
       last.hasResults = false;
     } else turns.push({ role, content: role === 'assistant' ? saidBlocks(message) : blocksOf(content), hasResults: false });
   }
@@ -142,6 +139,10 @@ function resultBlock(message: Fields): Fields {
 }
 
 const blocksOf = (content: unknown): unknown => (Array.isArray(content) ? entriesOf(content).map(blockOf) : content);
+
+/** The content for a place that takes only a list. A plugin may have taken the content away. */
+const listOfBlocks = (content: unknown): readonly unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(blocksOf(content));
 
 function blockOf(part: Fields): Fields {
   const { type, text, image_url: image, file, native, cache_control: mark } = part;
@@ -173,8 +174,7 @@ function saidBlocks(message: Fields): unknown {
     thoughts.unshift({ type: 'thinking', thinking: reasoning, signature: toOpaque({ type: 'reasoning.text', text: '' }) });
   }
   if (thoughts.length === 0 && calls === undefined) return blocksOf(content);
-  const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(blocksOf(content));
-  return [...thoughts, ...words, ...entriesOf(calls).map(useBlock)];
+  return [...thoughts, ...listOfBlocks(content), ...entriesOf(calls).map(useBlock)];
 }
 
 function useBlock(call: Fields): Fields {

@@ -38,6 +38,7 @@ describe('a request of the Messages API', () => {
         service_tier: 'auto',
       },
     ],
+    ['no stop sequence in a list of them', { ...base, stop_sequences: [] }],
     ['instructions', { ...base, system: 'Be terse.' }],
     ['instructions with a mark', { ...base, system: [{ type: 'text', text: 'Be terse.', ...mark }] }],
     [
@@ -172,6 +173,17 @@ it('shows the parts of a user message, in any number, in one message with the to
     ],
   });
   expect(shown).toMatchObject({ messages: [{ role: 'user', content: { length: 200_001 } }] });
+});
+
+it('shows the results of tools where a plugin has taken the content of the user message after them away', () => {
+  const shown = askedBody('/v1/messages', {
+    model: 'm',
+    messages: [
+      { role: 'tool', tool_call_id: 't1', content: '20' },
+      { role: 'user', content: null },
+    ],
+  });
+  expect(shown).toMatchObject({ messages: [{ role: 'user', content: [{ type: 'tool_result', content: '20' }] }] });
 });
 
 describe('a request of the Responses API', () => {
