@@ -113,7 +113,8 @@ export function createService(parts: ServiceParts): Service {
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
       if (refusal !== null) void serveRefusal(refusal, { request, response }, shared);
       else if (!answersPreflight(request, response)) {
-        void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
+        if (door === undefined) void serveByH3(byH3, { request, response }, shared);
+        else void serveDoor(door, { request, response }, shared);
       }
     },
     fetch: async (request) => await app.fetch(request),
@@ -175,15 +176,10 @@ async function serveByH3(byH3: ReturnType<typeof toNodeHandler>, pair: NodePair,
   try {
     await byH3(pair.request, pair.response);
   } catch (thrown) {
+    if (pair.response.headersSent) return void pair.response.destroy();
     // safety: h3 makes a URL of the address and the host before it catches errors, and an error that nobody catches ends the gateway
-    if (pair.response.headersSent) pair.response.destroy();
-    else {
-      await serveRefusal(
-        (thrown as { code?: unknown }).code === 'ERR_INVALID_URL' ? badAddress(thrown) : GatewayError.from(thrown),
-        pair,
-        shared,
-      );
-    }
+    const isBadAddress = (thrown as { code?: unknown }).code === 'ERR_INVALID_URL';
+    await serveRefusal(isBadAddress ? badAddress(thrown) : GatewayError.from(thrown), pair, shared);
   }
 }
 
@@ -287,13 +283,7 @@ const workOf =
       dropLate,
     );
     exchange.stopClock();
-    // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
-    const coded = endpoint.path.startsWith('/api/')
-      ? await compressed(
-          endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer,
-          exchange.headers['accept-encoding'],
-        )
-      : answer;
+    const coded = endpoint.path.startsWith('/api/') ? await shortened(answer, endpoint, exchange) : answer;
     if (!(coded.body instanceof ReadableStream)) return coded;
     const isEndless = coded.isEndless === true;
     if (isEndless) running.endless.add(exchange);
@@ -308,6 +298,12 @@ const workOf =
     const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
     return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
   };
+
+/** The answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again. */
+async function shortened(answer: Answer, { method }: Endpoint, { headers }: Exchange): Promise<Answer> {
+  const news = method === 'GET' ? unlessKnown(answer, headers['if-none-match']) : answer;
+  return await compressed(news, headers['accept-encoding']);
+}
 
 const always = (): boolean => true;
 
