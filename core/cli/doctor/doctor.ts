@@ -116,59 +116,47 @@ const megabyte = 1 << 20;
 const gigabyte = 1 << 30;
 const roomToDelete = 64 * megabyte;
 
+const diskFault = (text: string, fix: string): Finding => ({ part: 'disk', state: 'fault', text, fix });
+
 function ofDisk({ server: { dataDir } }: Config): Finding {
   let folder = dataDir;
   while (!existsSync(folder)) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EROFS') {
-      return {
-        part: 'disk',
-        state: 'fault',
-        text: `${folder} is on a disk that is mounted read-only`,
-        fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir',
-      };
-    }
-    return {
-      part: 'disk',
-      state: 'fault',
-      text: `${folder} cannot be written by this user`,
-      fix: 'give the folder to the user of the gateway, or name another one in server.data_dir',
-    };
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+      ? diskFault(
+          `${folder} is on a disk that is mounted read-only`,
+          'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir',
+        )
+      : diskFault(
+          `${folder} cannot be written by this user`,
+          'give the folder to the user of the gateway, or name another one in server.data_dir',
+        );
   }
-  if (!statSync(folder).isDirectory()) {
-    return { part: 'disk', state: 'fault', text: `${folder} is a file, not a folder`, fix: 'name a folder in server.data_dir' };
-  }
+  if (!statSync(folder).isDirectory()) return diskFault(`${folder} is a file, not a folder`, 'name a folder in server.data_dir');
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   // some file systems make inodes as they are needed, and count none
   if (files > 0 && ffree === 0) {
-    return {
-      part: 'disk',
-      state: 'fault',
-      text: `${folder}: no file can be made, because the disk has no free inodes`,
-      fix: 'delete files that nobody needs; df -i shows how many there are',
-    };
+    return diskFault(
+      `${folder}: no file can be made, because the disk has no free inodes`,
+      'delete files that nobody needs; df -i shows how many there are',
+    );
   }
   return roomText(dataDir, bavail * bsize);
 }
 
 /** The finding about the free bytes of a data directory. */
 export function roomText(dataDir: string, free: number): Finding {
-  const part = 'disk';
-  const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
-  // SQLite writes to its file before it can delete
+  const room = free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`;
+  const text = `${dataDir}: ${room} free`;
   if (free < roomToDelete) {
-    return {
-      part,
-      state: 'fault',
-      text,
-      fix: 'make space in another way: gateway logs prune and a lower retention_days need some space themselves',
-    };
+    // SQLite writes to its file before it can delete
+    return diskFault(text, 'make space in another way: gateway logs prune and a lower retention_days need some space themselves');
   }
   return free < gigabyte
-    ? { part, state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' }
-    : { part, state: 'good', text };
+    ? { part: 'disk', state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' }
+    : { part: 'disk', state: 'good', text };
 }
 
 async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
@@ -202,10 +190,10 @@ const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '
 
 function textOf(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ part }) => part.length));
-  return findings
-    .map(
-      ({ part, state, text, fix }) =>
-        `${marks[state]} ${part.padEnd(width)}  ${printableLines(text)}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`,
-    )
-    .join('');
+  const lines = findings.map(({ part, state, text, fix }) => {
+    const beside = text.includes('\n') ? '\n  → ' : ' → ';
+    const advice = fix === undefined ? '' : beside + printable(fix);
+    return `${marks[state]} ${part.padEnd(width)}  ${printableLines(text)}${advice}\n`;
+  });
+  return lines.join('');
 }
