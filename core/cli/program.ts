@@ -207,10 +207,11 @@ async function check(flags: FlagValues): Promise<void> {
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const trial = await startGateway({ ...loaded, write: toStderr, isTrial: true }).catch(exit);
   await trial.close();
-  output.print(
-    `${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n${config.models.length + config.wildcards.length > 0 ? '' : 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n'}`,
-  );
+  output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n`);
+  if (config.models.length + config.wildcards.length === 0) output.print(noModel);
 }
+
+const noModel = 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n';
 
 async function init(): Promise<void> {
   const { config } = await loadGood(shippedConfig);
@@ -362,12 +363,19 @@ async function main(given: readonly string[]): Promise<void> {
 
 outlive({ logger, places, isServing: () => isServing });
 
+/** How the program ends after an error: with a message for the operator, or, where the error is a bug, with its stack. */
+function endOf(thrown: unknown): { readonly code: number; readonly text: string } {
+  if (thrown instanceof Exit) return { code: thrown.code, text: thrown.message };
+  if (thrown instanceof PortInUse) return { code: 3, text: thrown.message };
+  if (thrown instanceof UnusableSocket) return { code: 1, text: thrown.message };
+  return { code: 70, text: String(thrown instanceof Error ? thrown.stack : thrown) };
+}
+
 try {
   await main(process.argv.slice(2));
 } catch (thrown) {
-  const code = thrown instanceof Exit ? thrown.code : thrown instanceof PortInUse ? 3 : thrown instanceof UnusableSocket ? 1 : 70;
-  const text = !(thrown instanceof Exit) && code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message;
-  process.stderr.write(`${printableLines(String(text))}\n`);
-  await tellRefusal(code, String(text));
+  const { code, text } = endOf(thrown);
+  process.stderr.write(`${printableLines(text)}\n`);
+  await tellRefusal(code, text);
   process.exit(code);
 }
