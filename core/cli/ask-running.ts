@@ -1,6 +1,6 @@
 /** Asks the gateway that runs on this machine. */
 import type { Config } from '../config.ts';
-import { Exit, exitCodeOf } from '../exit.ts';
+import { Exit, exitCodeOf, messageOf } from '../exit.ts';
 import type { CommandRun, Output } from '../host/command.ts';
 import { fetchRunning } from '../log/fetch-running.ts';
 import type { Secret } from '../secret.ts';
@@ -61,11 +61,9 @@ export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: As
   const signal = init.signal ? AbortSignal.any([init.signal, waiting.signal]) : waiting.signal;
   const response = await fetchRunning(url + path, { ...init, headers, signal })
     .catch((cause: unknown) => {
-      throw new Exit(
-        5,
-        `The gateway at ${url} (process ${pid}) does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`,
-        { cause },
-      );
+      // fetch says only that it failed, and its cause says why
+      const why = messageOf((cause as Error | null)?.cause ?? cause);
+      throw new Exit(5, `The gateway at ${url} (process ${pid}) does not answer: ${why}`, { cause });
     })
     .finally(() => clearTimeout(late));
   if (response.ok) return response;

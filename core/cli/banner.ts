@@ -21,6 +21,7 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
   const arrow = styleText('green', '➜');
   const reasoning = config.models.filter(({ providers }) => providers.some(({ reasoning }) => reasoning !== null)).length;
   const model = config.routing.models.has('auto') ? 'auto' : (config.models[0]?.id ?? 'auto');
+  const credentials = config.server.isGuarded ? " -H 'authorization: Bearer YOUR_KEY'" : '';
   const lines = [
     '',
     `  ${styleText('bold', 'Model Gateway')} ${version}   listening in ${(startedInMs / 1000).toFixed(1)} s`,
@@ -32,15 +33,12 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
     row('config', `${relative(process.cwd(), file) || file}   (watching)`),
     row('providers', providersOf(config)),
     row('models', `${config.models.length} (${reasoning} with reasoning)   gateway models`),
-    row(
-      'keys',
-      config.keys.length > 0 ? String(config.keys.length) : config.server.isGuarded ? 'none in the config' : 'none: open to this machine',
-    ),
+    row('keys', keysOf(config)),
     row('admin key', adminKeyOf(config)),
     row('plugins', config.plugins.map(({ use }) => use).join(', ')),
     '',
     '  Try it:',
-    `    curl ${url}/v1/chat/completions -H 'content-type: application/json'${!config.server.isGuarded ? '' : " -H 'authorization: Bearer YOUR_KEY'"} \\`,
+    `    curl ${url}/v1/chat/completions -H 'content-type: application/json'${credentials} \\`,
     `      -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`,
     '',
   ];
@@ -55,6 +53,11 @@ export function contentsOf({ models, providers }: Config): string {
 
 const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
 
+function keysOf({ keys, server }: Config): string {
+  if (keys.length > 0) return String(keys.length);
+  return server.isGuarded ? 'none in the config' : 'none: open to this machine';
+}
+
 /** Where the operator finds the key of the dashboard and the log. */
 function adminKeyOf(config: Config): string {
   const { adminKey, adminOpen, dataDir } = config.server;
@@ -68,8 +71,8 @@ function providersOf({ providers }: Config): string {
   const list = [...providers.values()];
   const on = list.filter(({ missing }) => missing === null).map(({ id }) => `${id} ${styleText('green', '✓')}`);
   const off = list.filter(({ missing }) => missing !== null).map(({ id, missing }) => `${id} (${missing} not set)`);
-  const lines = [on.join('  ') || 'none is on', ...(off.length === 0 ? [] : ['off:', ...off.map((text) => `  ${text}`)])];
-  return lines.map((line, at) => (at === 0 ? line : styleText('dim', line))).join('\n             ');
+  const dimmed = off.length === 0 ? [] : ['off:', ...off.map((text) => `  ${text}`)].map((line) => styleText('dim', line));
+  return [on.join('  ') || 'none is on', ...dimmed].join('\n             ');
 }
 
 /** The addresses at which other machines reach the gateway. */

@@ -112,9 +112,9 @@ export function parseArguments(command: CommandSpec, args: readonly string[]): A
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
     if (token.kind === 'positional' && words === undefined) {
-      throw new UsageError(
-        `unexpected "${token.value}" after gateway ${name}${coreCommands.some((one) => one.name === token.value) ? `. The command comes before its options: gateway ${token.value} …` : ''}`,
-      );
+      const isCommand = coreCommands.some((one) => one.name === token.value);
+      const hint = isCommand ? `. The command comes before its options: gateway ${token.value} …` : '';
+      throw new UsageError(`unexpected "${token.value}" after gateway ${name}${hint}`);
     }
     if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) {
       throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
