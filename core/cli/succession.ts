@@ -46,10 +46,10 @@ export function originOf(asked: Asked): Origin {
   const { LISTEN_PID, LISTEN_FDS, SYSTEMD_EXEC_PID, [variable]: given } = process.env;
   for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', variable]) delete process.env[name];
   if (given !== undefined && hasPredecessor) {
-    if (given === textOf(asked)) return { inherited: firstFd, follows: process.ppid, noSuccessor: null };
+    const isSame = given === textOf(asked);
     // the config names another host or port now
-    closeSync(firstFd);
-    return { inherited: null, follows: process.ppid, noSuccessor: null };
+    if (!isSame) closeSync(firstFd);
+    return { inherited: isSame ? firstFd : null, follows: process.ppid, noSuccessor: null };
   }
   if (isMe(LISTEN_PID) && LISTEN_FDS !== undefined) {
     if (LISTEN_FDS !== '1') {
@@ -60,7 +60,8 @@ export function originOf(asked: Asked): Origin {
     }
     return { inherited: firstFd, follows: null, noSuccessor: bySystemd };
   }
-  return { inherited: null, follows: null, noSuccessor: isMe(SYSTEMD_EXEC_PID) ? bySystemd : process.pid === 1 ? inContainer : null };
+  const inOwnContainer = process.pid === 1 ? inContainer : null;
+  return { inherited: null, follows: null, noSuccessor: isMe(SYSTEMD_EXEC_PID) ? bySystemd : inOwnContainer };
 }
 
 /** What the next process sends to the process that started it. */
