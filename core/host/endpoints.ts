@@ -37,6 +37,8 @@ export function createRoutes() {
       endpoints.push(blaming(plugin, endpoint));
     },
     addDoor(door) {
+      const missing = partsOfDoor.find((part) => typeof door[part] !== 'function');
+      if (missing !== undefined) throw unusable({ method: 'POST', path: door.path }, `\`${missing}\` must be a function`);
       take(routeOf(plugin, { method: 'POST', ...door }));
       doors.push(door);
     },
@@ -73,10 +75,18 @@ const routeOf = (
   { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] },
 ): Route => ({ plugin, method, path, auth, about });
 
+/** The functions without which a door fails at its first request. */
+const partsOfDoor = ['parse', 'encoder', 'encode'] as const;
+
 const callers: ReadonlySet<unknown> = new Set(['key', 'admin', 'none']);
 
 /** What is wrong with an endpoint that somebody wrote, perhaps without a type checker; null: nothing. */
-function faultOf({ auth = 'key', about, handle }: Endpoint): string | null {
+function faultOf({ method, path, auth = 'key', bodyLimit = 0, about, handle }: Endpoint): string | null {
+  // safety: the router takes an endpoint without a method for one of every method
+  if (typeof method !== 'string') return '`method` must be GET, POST, PATCH or DELETE';
+  if (typeof path !== 'string') return '`path` must be a text, such as /v1/things/:id';
+  // safety: no body is larger than a limit that is no number
+  if (!(bodyLimit >= 0)) return '`bodyLimit` must be a number of bytes';
   if (typeof handle !== 'function') return '`handle` must be a function';
   if (!callers.has(auth)) return '`auth` must be "key", "admin" or "none"';
   if (about !== undefined && (typeof about?.summary !== 'string' || !isFields(about.answer))) {

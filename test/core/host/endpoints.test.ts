@@ -33,12 +33,29 @@ describe('an endpoint of a plugin', () => {
 
   it.each([
     [{ handle: 3 }, '`handle` must be a function'],
+    [{ bodyLimit: '1 MiB' }, '`bodyLimit` must be a number of bytes'],
+    [{ bodyLimit: Number.NaN }, '`bodyLimit` must be a number of bytes'],
     [{ auth: 'nobody' }, '`auth` must be "key", "admin" or "none"'],
     [{ about: 3 }, '`about` must have a `summary`'],
     [{ about: { summary: 'says something' } }, '`about` must have a `summary`, and an `answer` by media type'],
   ])('refuses the start where it has a fault: %j', async (fault, words) => {
     await expect(serving(fault)).rejects.toThrow(
       `The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`,
+    );
+  });
+
+  it.each([
+    [{ method: undefined }, 'undefined /probe', '`method` must be GET, POST, PATCH or DELETE'],
+    [{ path: 5 }, 'GET 5', '`path` must be a text, such as /v1/things/:id'],
+  ])('refuses the start where nothing could ask for it: %o', async (fault, name, words) => {
+    await expect(serving(fault)).rejects.toThrow(`the endpoint ${name} cannot be used: ${words}`);
+  });
+
+  it('refuses the start where it is a door that lacks a function', async () => {
+    const door = { path: '/v1/probe', parse: () => ({}), encoder: () => ({}) };
+    const plugins = [probe(({ routes }) => routes.addDoor(door as never))];
+    await expect(gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins })).rejects.toThrow(
+      'The plugin "test/probe" refuses to start: the endpoint POST /v1/probe cannot be used: `encode` must be a function',
     );
   });
 
