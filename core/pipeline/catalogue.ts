@@ -254,35 +254,30 @@ function hintFor(name: string, offered: ReadonlyMap<string, Entry>): string {
   return offered.has(root) ? didYouMean(root, [root]) : didYouMean(name, offered.keys());
 }
 
+const refusal = (code: 'model_not_found' | 'provider_not_found', text: string): GatewayError =>
+  new GatewayError(code, `${text} See GET /v1/models.`, { param: 'model' });
+
 /** The error for a name that leads to nothing. @param offered what the caller may use, for a hint */
 function notFound(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
   const slash = name.indexOf('/');
-  if (slash > 0) {
-    const prefix = name.slice(0, slash);
-    if (!config.providers.has(prefix)) {
-      const providers = new Set(
-        [...offered.values()].flatMap(({ resolved: { addressing, candidates } }) =>
-          addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id),
-        ),
-      );
-      const hint = didYouMean(prefix, providers) || hintFor(name, offered);
-      return new GatewayError(
-        'provider_not_found',
-        `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`,
-        { param: 'model' },
-      );
-    }
-    const rest = name.slice(slash + 1);
-    const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : hintFor(rest, offered);
-    return new GatewayError(
-      'model_not_found',
-      `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`,
-      { param: 'model' },
-    );
+  if (slash <= 0) {
+    return refusal('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${hintFor(name, offered)}`);
   }
-  return new GatewayError(
-    'model_not_found',
-    `The model "${shown(name)}" does not exist or is not configured.${hintFor(name, offered)} See GET /v1/models.`,
-    { param: 'model' },
-  );
+  const [provider, model] = [name.slice(0, slash), name.slice(slash + 1)];
+  if (!config.providers.has(provider)) {
+    const hint = didYouMean(provider, providersOf(offered)) || hintFor(name, offered);
+    return refusal('provider_not_found', `No provider "${shown(provider)}" is configured, and no model "${shown(name)}".${hint}`);
+  }
+  const hint = offered.has(model) ? ` It serves other models; "${shown(model)}" is served elsewhere.` : hintFor(model, offered);
+  return refusal('model_not_found', `The provider "${shown(provider)}" does not serve "${shown(model)}".${hint}`);
+}
+
+/** The providers of the models, without those to which only a policy leads. */
+function providersOf(offered: ReadonlyMap<string, Entry>): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { resolved } of offered.values()) {
+    if (resolved.addressing === 'policy') continue;
+    for (const { provider } of resolved.candidates) ids.add(provider.id);
+  }
+  return ids;
 }
