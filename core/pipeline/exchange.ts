@@ -194,14 +194,17 @@ interface Seen extends Replying {
   readonly given: Given[];
 }
 
+/** What a view reads of its exchange. `request` can be set, because a tap of `normalise` makes another one. */
+type Viewed = Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>;
+
 /**
  * A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added.
  * safety: a tap that set the id or the metadata of a request would take its record away from it.
  */
 class View implements Seen {
-  readonly #exchange: Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>;
+  readonly #exchange: Viewed;
 
-  constructor(exchange: Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>) {
+  constructor(exchange: Viewed) {
     this.#exchange = exchange;
     Object.freeze(this);
   }

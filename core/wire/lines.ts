@@ -9,7 +9,8 @@ import { GatewayError } from '../errors.ts';
 export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: number }): Framer {
   const utf8 = new TextDecoder();
   let held: string[] = [];
-  let heldBytes = 0;
+  /** In UTF-16 units: a text has at least as many bytes. */
+  let heldLength = 0;
 
   const bounded = (line: string): string => {
     if (Buffer.byteLength(line) > maxEventBytes) {
@@ -20,14 +21,14 @@ export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: nu
   const read = (text: string): WireEvent[] => {
     const [first = '', ...others] = text.split('\n');
     held.push(first);
-    heldBytes += first.length;
-    if (heldBytes > maxEventBytes) bounded(held.join(''));
+    heldLength += first.length;
+    if (heldLength > maxEventBytes) bounded(held.join(''));
     const last = others.pop();
     if (last === undefined) return [];
     // cost: the pieces of a line are joined once, when the line has ended
     const lines = [held.join(''), ...others];
     held = [last];
-    heldBytes = last.length;
+    heldLength = last.length;
     return lines.flatMap((line) => (line.trim() === '' ? [] : [{ data: bounded(line) }]));
   };
   return { push: (bytes) => read(utf8.decode(bytes, { stream: true })), end: () => read(`${utf8.decode()}\n`) };
