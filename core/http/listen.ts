@@ -303,9 +303,9 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
   // Node does not treat such a connection as idle, because it waits for the first request
-  const keepUnused = timeLimit(unusedMs, () =>
-    [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()),
-  );
+  const keepUnused = timeLimit(unusedMs, () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  });
   await allClosed(sockets);
   clearTimeout(stop);
   keepUnused();

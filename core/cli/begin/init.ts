@@ -13,10 +13,9 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
   try {
     writeFileSync(file, configText(readFileSync(shippedConfig, 'utf8'), on), { flag: 'wx' });
   } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new Exit(1, isThere ? `${file} exists already, and is not changed.` : `${file} cannot be written: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const fault = code === 'EEXIST' ? 'exists already, and is not changed.' : `cannot be written: ${message}`;
+    throw new Exit(1, `${file} ${fault}`, { cause: error });
   }
   print(
     `${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`,
