@@ -1,6 +1,7 @@
 /**
  * Names that people write: patterns over them, the known names that an unknown one was probably meant to be, and short forms of long ones.
  */
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import type { Model } from './config.ts';
@@ -72,6 +73,19 @@ export const isHeaderName = (name: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.t
 
 /** Whether HTTP allows it as the value of a header (RFC 9110 §5.5). */
 export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+
+/**
+ * The text of a header value. Node makes each byte one character; most
+ * clients send UTF-8, so valid UTF-8 is decoded, anything else is kept.
+ */
+export function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
+}
+
+/** The value of a header that `headerText` reads as this text. */
+export const headerValue = (text: string): string => Buffer.from(text).toString('latin1');
 
 /** Headers that say where a reply ends: only the server writes them. */
 export const framingHeaders: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'trailer', 'upgrade']);

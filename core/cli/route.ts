@@ -8,6 +8,7 @@ import { Exit, UsageError } from '../exit.ts';
 import type { FlagValues, Output } from '../host/command.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import { listen } from '../http/listen.ts';
+import { headerValue } from '../names.ts';
 import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
 import { Secret } from '../secret.ts';
 import { tableOf } from '../table.ts';
@@ -48,7 +49,7 @@ async function ask(gateway: Askable, body: string, flags: FlagValues): Promise<E
   const headers = {
     'content-type': 'application/json',
     'x-dry-run': 'true',
-    'x-dry-run-key': flags.text('key') ?? '',
+    'x-dry-run-key': headerValue(flags.text('key') ?? ''),
     ...metadataOf(flags),
   };
   const response = await askGateway(gateway, '/v1/chat/completions', { method: 'POST', body, headers });
@@ -60,7 +61,7 @@ function metadataOf(flags: FlagValues): Record<string, string> {
     flags.all('meta').map((pair) => {
       const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
       if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
-      return [`x-gateway-${name}`, value];
+      return [`x-gateway-${name}`, headerValue(value)];
     }),
   );
 }

@@ -5,6 +5,7 @@
 import type { CallerKeys } from '../api-key.ts';
 import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import { headerText } from '../names.ts';
 import { principalOf } from '../pipeline/context.ts';
 import type { Principal } from '../pipeline/context.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -32,9 +33,10 @@ export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: 
  * Null: the request is no such question. Throws what `admitAdmin` throws, or `invalid_value`.
  */
 export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { readonly keys: CallerKeys }): Promise<Principal | null> {
-  const name = exchange.headers['x-dry-run-key'];
-  if (!exchange.isDryRun || name === undefined) return null;
+  const given = exchange.headers['x-dry-run-key'];
+  if (!exchange.isDryRun || given === undefined) return null;
   await admitAdmin(exchange, facts);
+  const name = headerText(given);
   if (name === '') return { key: null, models: null, metadata: {} };
   const key = facts.keys.get(name);
   if (key === null) {

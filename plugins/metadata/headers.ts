@@ -3,11 +3,10 @@
  * `settle` for requests that are refused before that, for example with a wrong key.
  * Metadata beyond the limits is cut, and what the caller's key sets stays as the key sets it; the record says so, and it is never an error.
  */
-import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Metadata, RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
-import { oncePerName } from '../../core/names.ts';
+import { headerText, oncePerName } from '../../core/names.ts';
 import { bare } from '../../core/wire/fields.ts';
 
 const schema = {
@@ -78,7 +77,7 @@ export function withHeaders(
     if (name === '') continue;
     found ??= bare(metadata);
     const entry = name.slice(0, limits.max_length);
-    const value = decoded(headers[header] ?? '');
+    const value = headerText(headers[header] ?? '');
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
     // safety: the operator's values decide who pays and whose limits count, not the caller's
     if (Object.hasOwn(metadata, entry)) replaced = value === metadata[entry] ? replaced : entry;
@@ -99,16 +98,6 @@ export function withHeaders(
  * cost: each request has the same headers, and a name that was cut out anew is looked up among all names that V8 knows.
  */
 const nameIn = oncePerName((header) => (header.startsWith(prefix) ? header.slice(prefix.length) : ''));
-
-/**
- * The text of a header value. Node makes each byte one character; most
- * clients send UTF-8, so valid UTF-8 is decoded, anything else is kept.
- */
-function decoded(value: string): string {
-  if (!/[\x80-\xff]/.test(value)) return value;
-  const bytes = Buffer.from(value, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : value;
-}
 
 /** The first characters of a text; a character that is cut in half is left out. */
 const begin = (text: string, length: number): string =>

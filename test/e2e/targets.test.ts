@@ -218,6 +218,8 @@ describe('with a gateway that does not serve', () => {
     [['targets', 'wake'], 2, /^Write `gateway targets`, or `gateway targets wake NAME`/],
     [['route'], 2, /^gateway route needs a prompt/],
     [['route', '--model', 'nothing', 'hi'], 1, /The model "nothing" does not exist/],
+    [['route', '--key', '東京', 'hi'], 2, /There is no key with the name "東京"/],
+    [['route', '--meta', 'town=東京', '--model', 'nothing', 'hi'], 1, /The model "nothing" does not exist/],
     [['route', '--meta', 'tier', 'hi'], 2, /--meta takes NAME=VALUE, not "tier"/],
   ])('%j says what is wrong', async (words, code, message) => {
     const ended = await run([...words, '--config', file]);

@@ -232,6 +232,11 @@ describe('a dry run of an admin', () => {
     expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'nobody' }))).message).toContain('no key with the name "nobody"');
   });
 
+  it('takes the name of the key as UTF-8', async () => {
+    const name = Buffer.from('東京').toString('latin1');
+    expect((await errorOf(await asAdmin({ 'x-dry-run-key': name }))).message).toContain('no key with the name "東京"');
+  });
+
   it('is refused where x-dry-run is false', async () => {
     const response = await asAdmin({ 'x-dry-run-key': 'other', 'x-dry-run': 'false' });
     expect(response.status).toBe(401);
