@@ -8,7 +8,7 @@ import { Exit, UsageError } from '../exit.ts';
 import type { FlagValues, Output } from '../host/command.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import { listen } from '../http/listen.ts';
-import { headerValue } from '../names.ts';
+import { headerValue, isHeaderValue } from '../names.ts';
 import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
 import { Secret } from '../secret.ts';
 import { tableOf } from '../table.ts';
@@ -25,10 +25,12 @@ interface RouteParts extends Running, Output {
 
 export async function printRoute(parts: RouteParts): Promise<void> {
   const { flags, print, say } = parts;
-  const body = bodyOf(parts);
+  const question = { method: 'POST', body: bodyOf(parts), headers: headersOf(flags) };
   const found = runningOf(parts, say);
   if (found === null) say('No gateway serves with this config, so the state of its targets is not known.\n');
-  const explanation = await (found === null ? askOwn(parts, body) : ask({ ...found, adminKey: parts.config.server.adminKey }, body, flags));
+  const explanation = await (found === null
+    ? askOwn(parts, question)
+    : ask({ ...found, adminKey: parts.config.server.adminKey }, question));
   print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));
 }
 
@@ -45,29 +47,35 @@ function bodyOf({ flags, words }: RouteParts): string {
   });
 }
 
-async function ask(gateway: Askable, body: string, flags: FlagValues): Promise<Explanation> {
-  const headers = {
+function headersOf(flags: FlagValues): Record<string, string> {
+  const key = flags.text('key');
+  if (key === '') throw new UsageError('--key needs the name of a key');
+  const headers: Record<string, string> = {
     'content-type': 'application/json',
     'x-dry-run': 'true',
-    'x-dry-run-key': headerValue(flags.text('key') ?? ''),
-    ...metadataOf(flags),
+    'x-dry-run-key': headerOfFlag('key', key ?? ''),
   };
-  const response = await askGateway(gateway, '/v1/chat/completions', { method: 'POST', body, headers });
+  for (const pair of flags.all('meta')) {
+    const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
+    headers[`x-gateway-${name}`] = headerOfFlag('meta', value);
+  }
+  return headers;
+}
+
+function headerOfFlag(flag: string, text: string): string {
+  const value = headerValue(text);
+  if (!isHeaderValue(value)) throw new UsageError(`--${flag} takes no line breaks and no other control characters`);
+  return value;
+}
+
+async function ask(gateway: Askable, question: RequestInit): Promise<Explanation> {
+  const response = await askGateway(gateway, '/v1/chat/completions', question);
   return (await response.json()) as Explanation;
 }
 
-function metadataOf(flags: FlagValues): Record<string, string> {
-  return Object.fromEntries(
-    flags.all('meta').map((pair) => {
-      const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
-      if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
-      return [`x-gateway-${name}`, headerValue(value)];
-    }),
-  );
-}
-
 /** Starts a gateway without its log on a port of its own, and asks it. */
-async function askOwn({ config, plugins, start, flags }: RouteParts, body: string): Promise<Explanation> {
+async function askOwn({ config, plugins, start }: RouteParts, question: RequestInit): Promise<Explanation> {
   const adminKey = new Secret(createAdminKey());
   const own: Config = { ...config, server: { ...config.server, adminKey } };
   const gateway = await start({
@@ -76,7 +84,7 @@ async function askOwn({ config, plugins, start, flags }: RouteParts, body: strin
   });
   try {
     const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: config.server.limits, service: () => gateway });
-    const explanation = await ask({ url, pid: process.pid, adminKey }, body, flags);
+    const explanation = await ask({ url, pid: process.pid, adminKey }, question);
     await drain(0, []);
     return explanation;
   } finally {
