@@ -50,12 +50,15 @@ class Ending {
     this.#signals++;
     this.#successor?.end();
     this.#tell(by);
-    void (this.#signals > 1
-      ? this.#parts
-          .current()
-          .close()
-          .finally(() => process.exit(0))
-      : this.#stop());
+    void (this.#signals > 1 ? this.#endAtOnce() : this.#stop());
+  }
+
+  async #endAtOnce(): Promise<void> {
+    try {
+      await this.#parts.current().close();
+    } finally {
+      process.exit(0);
+    }
   }
 
   /** Says why the process goes on running, for someone who has pressed Ctrl-C and waits. */

@@ -83,8 +83,8 @@ async function successorOf(old: RunningProcess, dataDir: string, patience: Patie
     if (refused !== null && refused.count !== (old.refused?.count ?? 0)) {
       throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} keeps serving. ${refused.reason}`);
     }
-    if (now === undefined && (await isAnswering(old.url))) return null;
     if (now === undefined) {
+      if (await isAnswering(old.url)) return null;
       throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other process has taken its place.`);
     }
     if (isKnownToAnswer || waited < patience.silenceMs) continue;

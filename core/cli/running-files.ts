@@ -51,9 +51,8 @@ function birthOf(pid: number): string | null {
 /** For systems without /proc. */
 function birthByPs(pid: number): string | null {
   try {
-    return (
-      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || null
-    );
+    const found = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return found.trim() || null;
   } catch {
     return null;
   }
