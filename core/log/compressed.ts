@@ -15,9 +15,9 @@ export type Coding = 'br' | 'gzip' | 'identity';
 export function codingOf(accepted = ''): Coding {
   const codings = accepted
     .split(',')
-    .map((part) => part.trim())
+    .map((part) => part.trim().toLowerCase())
     .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
-    .map((part) => part.split(';')[0]);
+    .map((part) => part.split(';')[0]?.trim());
   return (['br', 'gzip'] as const).find((coding) => codings.includes(coding)) ?? 'identity';
 }
 

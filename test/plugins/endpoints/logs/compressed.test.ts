@@ -43,6 +43,7 @@ describe('an answer of the log', () => {
     ['br, gzip', 'br', brotliDecompressSync],
     ['gzip, deflate', 'gzip', gunzipSync],
     ['gzip, br;q=0', 'gzip', gunzipSync],
+    ['GZIP ; q=1.0', 'gzip', gunzipSync],
   ])('for a client that accepts %s is in %s', async (accepted, coding, decode) => {
     for (const path of [
       '/api/logs?limit=40',
