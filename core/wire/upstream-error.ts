@@ -352,7 +352,9 @@ function secretsOf(provider: Provider): readonly string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)),
   );
-  const secrets = [...wrapped, ...sent].flatMap(spellingsOf).filter(({ length }) => length >= 4);
+  const spellings = [...wrapped, ...sent].flatMap(spellingsOf).filter(({ length }) => length >= 4);
+  // safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
+  const secrets = spellings.toSorted((a, b) => b.length - a.length);
   secretsKnown.set(provider, secrets);
   return secrets;
 }

@@ -285,6 +285,15 @@ describe('the answer', () => {
     expect(JSON.stringify(records)).not.toContain(secret);
   });
 
+  it('with an error shows no part of a secret that begins with another secret', async () => {
+    const up = await provider(answers({ error: { message: 'I do not like "team-key-of-payments".' } }, { status: 400 }));
+    const headers = { 'x-extra-key': 'team-key-of-payments' };
+    const { chat } = await gatewayOf(
+      oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'team-key', headers } } }),
+    );
+    expect((await errorOf(await chat({}))).message).toBe('I do not like "[redacted]".');
+  });
+
   it('with an error that comes in pieces is read whole', async () => {
     const up = await provider(async (response) => {
       response.writeHead(400, { 'content-type': 'application/json' }).write('{"error":{"message":"Bad temp');
