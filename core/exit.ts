@@ -27,7 +27,12 @@ export class UsageError extends Exit {
 }
 
 /** The message of a thrown value of any type: a plugin may throw anything. */
-export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+export function messageOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  // where a name has several addresses and none of them answers, Node's error has no message of its own
+  if (thrown instanceof AggregateError && thrown.message === '') return thrown.errors.map(messageOf).join('; ');
+  return thrown.message;
+}
 
 const core = new URL('.', import.meta.url).href;
 const mistakes = [TypeError, ReferenceError, RangeError, SyntaxError];

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { errorTable, GatewayError } from '../../core/errors.ts';
+import { messageOf } from '../../core/exit.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { Secret, withoutSecrets } from '../../core/secret.ts';
@@ -74,6 +75,20 @@ describe('an error', () => {
     ['upstream_error', false],
     ['upstream_rate_limited', false],
   ])('%s is final: %s', (code, wanted) => expect(new GatewayError(code, '').isFinal).toBe(wanted));
+});
+
+describe('the message of what was thrown', () => {
+  it.each([
+    ['an error', new Error('broken'), 'broken'],
+    ['a text', 'broken', 'broken'],
+    ['nothing', undefined, 'undefined'],
+    // Node throws this where a name has two addresses and none of them answers
+    [
+      'an error of several addresses',
+      new AggregateError([new Error('::1 refused'), new Error('127.0.0.1 refused')]),
+      '::1 refused; 127.0.0.1 refused',
+    ],
+  ])('says why: %s', (_, thrown, message) => expect(messageOf(thrown)).toBe(message));
 });
 
 describe('a secret', () => {
