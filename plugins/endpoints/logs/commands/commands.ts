@@ -27,7 +27,7 @@ export const logCommands: readonly Command[] = [
     name: 'stats',
     summary: 'sum up requests, tokens, cost and latency',
     words: '[SEARCH]',
-    flags: { ...filterFlags, by: byFlag, limit: limitFlag, ...addressFlags },
+    flags: { ...filterFlags, by: byFlag, limit: { ...limitFlag, range: [1, 1000] }, ...addressFlags },
     examples: ['gateway stats --by meta.tenant-id --since 7d'],
     run: async (run) => {
       const selection = statsSelection(run);

@@ -14,7 +14,7 @@ export async function showStats(
   { print }: Pick<Output, 'print'>,
 ): Promise<void> {
   const params = new URLSearchParams(filter);
-  params.set('limit', String(Math.min(limit, 1000)));
+  params.set('limit', String(limit));
   if (by !== null) params.set('by', by);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
   if (json) print(`${printableJson(JSON.stringify(data, null, 2))}\n`);

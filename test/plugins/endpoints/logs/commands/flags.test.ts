@@ -58,6 +58,7 @@ describe('the flags of the log', () => {
     ['logs --field score', /--field takes KEY=VALUE, not "score"/],
     ['logs modle:a', /no filter "modle"\. Did you mean "model"\?/],
     ['logs --limit 0', /--limit must be a number from 1 to 100000/],
+    ['stats --limit 1001', /--limit must be a number from 1 to 1000, not/],
     ['logs --limit many', /not "many"/],
     ['logs -f --id 01a1fed5-43fe-7000-8000-00e00855f05b', /--follow goes with a list/],
     ['stats --by modle', /cannot be grouped by "modle"\. Did you mean "model"\?/],
