@@ -28,8 +28,9 @@ interface Flight {
   failures: number;
   /** True: the request that asks wants a new answer, even if one is kept. */
   renews: boolean;
-  /** The flight in whose place this one came; null: there was none, or it does not matter any more. */
+  /** The flight in whose place this one came, and the one that came in its place; null: none of them is under way. */
   former: Flight | null;
+  later: Flight | null;
   /** True: a newer answer is kept, so that of this flight is not. */
   isOutdated: boolean;
 }
@@ -46,8 +47,10 @@ export class Flights {
     const { key } = traveller;
     const former = this.#flights.get(key) ?? null;
     if (former !== null && !renews) return false;
-    traveller.leads = { waiting: [], failures: 0, renews, former, isOutdated: false };
-    this.#flights.set(key, traveller.leads);
+    const flight: Flight = { waiting: [], failures: 0, renews, former, later: null, isOutdated: false };
+    if (former !== null) former.later = flight;
+    traveller.leads = flight;
+    this.#flights.set(key, flight);
     return true;
   }
 
@@ -89,8 +92,7 @@ export class Flights {
     const isPassedOn = result === 'left' || (result === 'failed' && flight.failures < mostFailures);
     const next = isPassedOn ? flight.waiting.shift() : undefined;
     if (next === undefined) {
-      flight.former = null;
-      if (this.#flights.get(leader.key) === flight) this.#flights.delete(leader.key);
+      this.#land(leader.key, flight);
       for (const traveller of flight.waiting) call(traveller, typeof result === 'string' ? 'ask' : result);
       return;
     }
@@ -99,6 +101,16 @@ export class Flights {
     next.leads = flight;
     flight.renews = false;
     call(next, 'ask');
+  }
+
+  /** Takes an ended flight from between the others. If it gave no answer to keep, the former one is again the one to wait for. */
+  #land(key: string, flight: Flight): void {
+    const { former, later } = flight;
+    if (former !== null) former.later = later;
+    if (later !== null) later.former = former;
+    if (this.#flights.get(key) !== flight) return;
+    if (former === null || former.isOutdated) this.#flights.delete(key);
+    else this.#flights.set(key, former);
   }
 }
 

@@ -70,3 +70,37 @@ it('does not disturb those that wait for the older request', async () => {
   expect(await waiting).toEqual({ text: 'of the next', cache: 'miss' });
   expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
 });
+
+const fails = answers({ error: { message: 'no' } }, { status: 400 });
+
+it('keeps its answer where another one between it and the older request has failed', async () => {
+  const [old, between, last] = [held(says('old')), held(fails), held(says('new'))];
+  const up = await provider(old.step, between.step, last.step, asksAgain);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const first = plain(gateway);
+  await old.asked;
+  const second = plain(gateway, {}, refresh);
+  await between.asked;
+  const third = plain(gateway, {}, refresh);
+  await last.asked;
+  between.release();
+  expect((await second).text).toBe('status 400');
+  last.release();
+  expect((await third).text).toBe('new');
+  old.release();
+  await first;
+  expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
+});
+
+it('keeps its answer where another one before it has failed while the older request runs', async () => {
+  const old = held(says('old'));
+  const up = await provider(old.step, fails, says('new'), asksAgain);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const first = plain(gateway);
+  await old.asked;
+  await plain(gateway, {}, refresh);
+  expect((await plain(gateway, {}, refresh)).text).toBe('new');
+  old.release();
+  await first;
+  expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
+});
