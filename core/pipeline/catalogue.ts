@@ -202,6 +202,11 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
   return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
 }
 
+const stands = ({ dropped }: Candidate): boolean => dropped === null;
+
+/** Whether a plugin such as the cache answers in place of the provider that would be asked first. */
+export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof candidates.find(stands)?.answeredBy === 'string';
+
 const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
 
 /** Every target of the providers that are on. */

@@ -4,6 +4,7 @@
  * encrypted the reasoning for the account of the key, so no other account gets it.
  */
 import type { Message } from '../../core/chat.ts';
+import { isAnswered } from '../../core/pipeline/catalogue.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { LATE } from '../../core/pipeline/hooks.ts';
@@ -71,9 +72,15 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
 /**
  * Gives the turn of a key that rests, or was put behind all others, to the key that is asked instead: the
  * next request begins with the key after it. Otherwise the key after a resting one would get two turns.
+ * If a cache has the answer, no key is asked, and the next request begins with the same key.
  */
 function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
+  const isKept = isAnswered(candidates);
   for (const [id, { order }] of begun ?? []) {
+    if (isKept) {
+      turns.set(id, (turns.get(id) ?? 1) - 1);
+      continue;
+    }
     const passed = order.findIndex(({ target }) =>
       candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true),
     );

@@ -11,10 +11,9 @@ const grain = 1024;
 /** safety: ids come and go with reloads of the config. */
 const mostIds = 10_000;
 
-/** A turn: `all` is the sum of what all participants were due, and `due` is the part of the one that got the turn. */
+/** A turn: what each participant was due, first the one that got the turn, and `all` as their sum. */
 export interface Taken {
-  readonly id: string;
-  readonly due: number;
+  readonly places: readonly Due[];
   readonly all: number;
 }
 
@@ -28,10 +27,13 @@ interface Account {
   credit: number;
 }
 
-interface Place<Value> {
-  readonly value: Value;
+interface Due {
   readonly account: Account;
   readonly due: number;
+}
+
+interface Place<Value> extends Due {
+  readonly value: Value;
   readonly credit: number;
 }
 
@@ -54,17 +56,22 @@ export class Shares {
     }
     places.sort((a, b) => b.credit - a.credit);
     if (!isPeek) for (const [at, { account, credit }] of places.entries()) account.credit = at === 0 ? credit - all : credit;
-    const [first] = places;
-    return { order: places.map(({ value }) => value), taken: { id: first?.value.id ?? '', due: first?.due ?? 0, all } };
+    return { order: places.map(({ value }) => value), taken: { places, all } };
   }
 
   /**
    * Gives a turn to another participant. The one that had it gets its former
    * credit back, so that one that rests for long gets no more turns afterwards.
    */
-  passOn({ id, due, all }: Taken, to: string): void {
-    this.#accountOf(id).credit += all - due;
-    this.#accountOf(to).credit += due - all;
+  passOn({ places: [first], all }: Taken, to: string): void {
+    if (first === undefined) return;
+    first.account.credit += all - first.due;
+    this.#accountOf(to).credit += first.due - all;
+  }
+
+  /** Takes a turn back: nobody is asked. */
+  undo({ places, all }: Taken): void {
+    for (const [at, { account, due }] of places.entries()) account.credit -= at === 0 ? due - all : due;
   }
 
   #accountOf(id: string): Account {

@@ -1,4 +1,5 @@
 /** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
+import { isAnswered } from '../../../core/pipeline/catalogue.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
@@ -52,12 +53,14 @@ export class Turns {
   /**
    * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked
    * instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests.
+   * If a cache has the answer, nobody gets the turn. Otherwise the offer that gave the answer would get no other requests.
    */
   passOn(candidates: readonly Candidate[], context: object): void {
     const dealt = this.#dealt.get(context);
     if (dealt === undefined) return;
     this.#dealt.delete(context);
     const { shares, taken, placed } = dealt;
+    if (isAnswered(candidates)) return shares.undo(taken);
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     const first = placed[0]?.offer.first.mapping;
     if (asked === first) return;
