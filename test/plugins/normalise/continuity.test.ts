@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -312,4 +313,25 @@ describe('with Redis', () => {
     expect(reply.status).toBe(200);
     await expect.poll(async () => await health(two)).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
   });
+
+  test.each(['no JSON', 'null', '{"details":"x","reasoning":""}', '{"details":[],"reasoning":null}'])(
+    'goes on where Redis has %s in the place of a thought',
+    async (text) => {
+      const server = await startRedis();
+      const redis = new Redis(server.url);
+      onTestFinished(async () => {
+        redis.disconnect();
+        await server.stop();
+      });
+      const [one, two] = [await gatewayWith(sharing(server.url) as any), await gatewayWith(sharing(server.url) as any)];
+      await expect.poll(async () => (await health(one)).redis).toEqual({ connected: true });
+      await expect.poll(async () => (await health(two)).redis).toEqual({ connected: true });
+      upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+      await one.chat({ ...thinker });
+      await expect.poll(async () => await redis.dbsize()).toBeGreaterThan(0);
+      for (const key of await redis.keys('*')) await redis.set(key, text);
+      const reply = await two.chat({ ...thinker, messages: plainTurn('call_1') });
+      expect([reply.status, sentBack()]).toEqual([200, undefined]);
+    },
+  );
 });
