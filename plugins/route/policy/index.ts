@@ -12,7 +12,7 @@ import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { markMeasuring, Observed, usualMs } from './observed.ts';
+import { Observed, usualMs } from './observed.ts';
 import { Offers } from './offers.ts';
 import type { Offer } from './offers.ts';
 import { scored } from './score.ts';
@@ -33,11 +33,12 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
         offer,
         why: () => priceText(price),
       })),
-  fastest(offers, { request, isDryRun }) {
+  fastest(offers, context, turns) {
+    const { request, isDryRun } = context;
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures the offers of unknown speed; the others use the known speeds
-    if (!isDryRun && found[0]?.ms === null) markMeasuring(found[0].offer.seen, request.stream);
+    if (!isDryRun && found[0]?.ms === null) turns.measure(found[0].offer, context);
     return found.map(({ offer, ms }) => ({ offer, why: () => speedText(ms) }));
   },
   weighted: (offers, context, turns) =>

@@ -13,7 +13,7 @@ const trusted = 2;
 
 const mostSeen = 20_000;
 
-interface Times {
+export interface Times {
   ms: number | null;
   /** `performance.now()` of the last answer, or of the request that is to measure. */
   at: number;
@@ -70,10 +70,11 @@ export function usualMs(seen: Seen, stream: boolean): number | null {
 }
 
 /** Notes that a request is measuring the time; until it has, the known time counts. */
-export function markMeasuring(seen: Seen, stream: boolean): void {
+export function markMeasuring(seen: Seen, stream: boolean): Times {
   const times = timesOf(seen, stream);
   times.at = performance.now();
   times.ms ??= Infinity;
+  return times;
 }
 
 const timesOf = (seen: Seen, stream: boolean): Times => (stream ? seen.stream : seen.plain);

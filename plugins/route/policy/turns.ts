@@ -1,6 +1,8 @@
 /** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
 import { isAnswered } from '../../../core/pipeline/catalogue.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import { markMeasuring } from './observed.ts';
+import type { Times } from './observed.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
 import type { Sharing, Taken } from './shares.ts';
@@ -32,6 +34,8 @@ export class Turns {
    * cost: a WeakMap costs the collector more than a Map from which each request is removed.
    */
   readonly #dealt = new Map<object, Dealt>();
+  /** Speeds that a request is to measure, by context, and when they were marked: until it is certain that the request asks a provider. */
+  readonly #measuring = new Map<object, { readonly times: Times; readonly at: number }>();
 
   /** The offers, in the order of a turn in which each offer gets its share. */
   deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
@@ -50,17 +54,25 @@ export class Turns {
     }));
   }
 
+  /** Makes this request the one that measures the speed of an offer. */
+  measure({ seen }: Offer, context: Normalised): void {
+    const times = markMeasuring(seen, context.request.stream);
+    this.#measuring.set(context, { times, at: times.at });
+  }
+
   /**
    * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked
    * instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests.
    * If a cache has the answer, nobody gets the turn. Otherwise the offer that gave the answer would get no other requests.
    */
   passOn(candidates: readonly Candidate[], context: object): void {
+    const isKept = isAnswered(candidates);
+    if (!isKept) this.#measuring.delete(context);
     const dealt = this.#dealt.get(context);
     if (dealt === undefined) return;
     this.#dealt.delete(context);
     const { shares, taken, placed } = dealt;
-    if (isAnswered(candidates)) return shares.undo(taken);
+    if (isKept) return shares.undo(taken);
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     const first = placed[0]?.offer.first.mapping;
     if (asked === first) return;
@@ -70,9 +82,12 @@ export class Turns {
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
   }
 
-  /** Called when the request is over: it may have ended between the two taps. */
+  /** Called when the request is over: it may have ended between the two taps. Then the next request measures what this one was to measure. */
   forget(context: object): void {
     this.#dealt.delete(context);
+    const measuring = this.#measuring.get(context);
+    this.#measuring.delete(context);
+    if (measuring !== undefined && measuring.times.at === measuring.at) measuring.times.at = -Infinity;
   }
 
   #sharesOf(name: string): Shares {

@@ -173,6 +173,20 @@ describe('fastest', () => {
     ]);
   });
 
+  it('lets the next request measure a target where the one that was to do it was refused', async () => {
+    const [one, two] = [await provider(fine), await provider(fine)];
+    const { chat } = await gatewayOf(
+      twoUpstreams(one.url, two.url, {
+        routing: { default: { strategy: 'fastest' } },
+        keys: ['a', 'b'].map((name) => ({ name, key: `key-${name}` })),
+        limits: [{ by: 'key', match: 'a', requests_per_minute: 1 }],
+      }),
+    );
+    const statusBy = async (name: string): Promise<number> => (await chat({}, { authorization: `Bearer key-${name}` })).status;
+    expect([await statusBy('a'), await statusBy('a'), await statusBy('b')]).toEqual([200, 429, 200]);
+    expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
+  });
+
   it('says that the speed of a target that is being measured is not known yet', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const { chat, post } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));

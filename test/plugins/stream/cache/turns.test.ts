@@ -31,3 +31,12 @@ it('leaves the turns of the keys of a provider as they are', async () => {
   }
   expect(up.asked.map(({ headers }) => headers['authorization'])).toEqual(['Bearer k1', 'Bearer k2', 'Bearer k1', 'Bearer k2']);
 });
+
+it('does not count as the measurement of a speed that is not known', async () => {
+  const [one, two] = [await provider(fine), await provider(fine)];
+  const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));
+  await plain(gateway);
+  expect(await plain(gateway)).toMatchObject({ cache: 'hit' });
+  await plain(gateway, { seed: 1 });
+  expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
+});
