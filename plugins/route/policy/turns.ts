@@ -63,7 +63,7 @@ export class Turns {
   /**
    * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked
    * instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests.
-   * If a cache has the answer, nobody gets the turn. Otherwise the offer that gave the answer would get no other requests.
+   * If a cache has the answer, or no offer is left, nobody gets the turn. Otherwise an offer would get fewer of the other requests.
    */
   passOn(candidates: readonly Candidate[], context: object): void {
     const isKept = isAnswered(candidates);
@@ -79,12 +79,15 @@ export class Turns {
     const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
     if (hasItsPlace) return;
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
-    if (to !== undefined) shares.passOn(taken, to.offer.first.target);
+    if (to === undefined) shares.undo(taken);
+    else shares.passOn(taken, to.offer.first.target);
   }
 
-  /** Called when the request is over: it may have ended between the two taps. Then the next request measures what this one was to measure. */
+  /** Called when the request is over: it may have ended between the two taps. Then its turn, and what it was to measure, are the next one's. */
   forget(context: object): void {
+    const dealt = this.#dealt.get(context);
     this.#dealt.delete(context);
+    dealt?.shares.undo(dealt.taken);
     const measuring = this.#measuring.get(context);
     this.#measuring.delete(context);
     if (measuring !== undefined && measuring.times.at === measuring.at) measuring.times.at = -Infinity;

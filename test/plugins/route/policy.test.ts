@@ -134,6 +134,24 @@ describe('weighted', () => {
     expect([asked, count(behind)]).toEqual(['d', { a: 1, b: 10, c: 10, d: 19 }]);
   });
 
+  it.each([
+    ['its limit', { by: 'key', match: 'refused', tokens_per_minute: 1000 }],
+    ['the limits of all providers', { by: 'provider', tokens_per_minute: 1000 }],
+  ])('gives no turn to a request that is refused because of %s', async (_, limit) => {
+    const [one, two] = [await provider(fine), await provider(fine)];
+    const { chat } = await gatewayOf(
+      twoUpstreams(one.url, two.url, {
+        routing: { default: { strategy: 'weighted' } },
+        keys: ['refused', 'served'].map((name) => ({ name, key: `key-${name}` })),
+        limits: [limit],
+      }),
+    );
+    const statusOf = async (name: string, most: number): Promise<number> =>
+      (await chat({ max_tokens: most }, { authorization: `Bearer key-${name}` })).status;
+    for (let at = 0; at < 4; at++) expect([await statusOf('refused', 5000), await statusOf('served', 5)]).toEqual([429, 200]);
+    expect([one.asked.length, two.asked.length]).toEqual([2, 2]);
+  });
+
   it('multiplies the weight of a model by that of its provider', async () => {
     const up = await provider();
     const ids = ['p', 'q'];
