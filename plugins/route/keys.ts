@@ -18,7 +18,7 @@ export default definePlugin({
     // cost: no tap where there is nothing to spread
     if (![...config.providers.values()].some(({ keyPool }) => keyPool.length > 1)) return;
     const turns = new Map<string, number>();
-    /** The state of a request by its context, from one tap to the other: the collector drops a request that ends in between. */
+    /** The state of a request by its context, until it is certain that a key is asked. */
     const begun = new WeakMap<object, Begun>();
     hooks.route.tap((candidates, context) => {
       const pools = Map.groupBy(candidates.filter(hasPool), ({ mapping }) => mapping);
@@ -31,9 +31,16 @@ export default definePlugin({
     });
     // after route/health and route/limits
     hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
+      // a cache asks no key
+      if (isAnswered(candidates)) return candidates;
       passOn(candidates, begun.get(context), turns);
       begun.delete(context);
       return candidates;
+    });
+    hooks.settle.tap((record, context) => {
+      giveBack(begun.get(context), turns);
+      begun.delete(context);
+      return record;
     });
   },
 });
@@ -72,18 +79,17 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
 /**
  * Gives the turn of a key that rests, or was put behind all others, to the key that is asked instead: the
  * next request begins with the key after it. Otherwise the key after a resting one would get two turns.
- * If a cache has the answer, no key is asked, and the next request begins with the same key.
  */
 function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
-  const isKept = isAnswered(candidates);
   for (const [id, { order }] of begun ?? []) {
-    if (isKept) {
-      turns.set(id, (turns.get(id) ?? 1) - 1);
-      continue;
-    }
     const passed = order.findIndex(({ target }) =>
       candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true),
     );
     if (passed > 0) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
   }
+}
+
+/** Called when the request is over: if it asked no key, the next request begins with the same key. */
+function giveBack(begun: Begun | undefined, turns: Map<string, number>): void {
+  for (const id of begun?.keys() ?? []) turns.set(id, (turns.get(id) ?? 1) - 1);
 }

@@ -41,6 +41,19 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
+  it('gets its requests spread over the keys also between requests that are refused', async () => {
+    const up = await provider(fine);
+    const { chat } = await gatewayOf({
+      ...oneUpstream(up.url, once),
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b'] } },
+      limits: [{ by: 'all', tokens_per_minute: 1000 }],
+    });
+    for (let at = 0; at < 4; at++) {
+      expect([(await chat({ max_tokens: 5000 })).status, (await chat({ max_tokens: 5 })).status]).toEqual([429, 200]);
+    }
+    expect(up.asked.map(keyOf)).toEqual(['a', 'b', 'a', 'b']);
+  });
+
   it('gets the requests of a resting key spread over all other keys', async () => {
     const gateway = await pool(['a', 'b', 'c'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
     await ask(gateway, 7);
