@@ -1,6 +1,6 @@
 /** Attempts at a provider over time, as a strip: how many failed, and whether callers noticed. */
 import { html } from './html.js';
-import { clock, count, minute, plural, span } from './format.js';
+import { count, minute, plural, span } from './format.js';
 
 /**
  * The results of attempts in words. A failure reached the caller if no other attempt answered.
@@ -79,7 +79,7 @@ export function Availability({ tried, range, bucketMs }) {
     preserveAspectRatio="none"
   >${buckets.map((at, x) => {
     const one = known.get(at);
-    const title = html`<title>${clock(at)}: ${one === undefined ? 'no attempts' : wordsOfTried(one)}</title>`;
+    const title = html`<title>${minute(at)}: ${one === undefined ? 'no attempts' : wordsOfTried(one)}</title>`;
     if (one === undefined) return html`<rect key=${at} class="strip-none" x=${x + 0.08} y="4" width="0.84" height="2">${title}</rect>`;
     return html`<g key=${at}>
       ${title}

@@ -17,7 +17,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
   const some = lines.filter(({ values }) => values[index] !== null && (kind === 'lines' || values[index] !== 0));
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
   return html`<div class="tooltip" style=${side} aria-hidden="true">
-    <div class="tooltip-time">${isByDay ? dayInUtc(at) : exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
+    <div class="tooltip-time">${isByDay ? dayInUtc(at) : exact(at).replace(/(?::00)?\.\d+Z?$/, '')}</div>
     ${rows.map(
       (line) => html`<div class="tooltip-row" key=${line.label}>
         <${Swatch} colour=${line.colour} />

@@ -22,10 +22,18 @@ const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
 const { aboutRow } = await part('top-list');
 const { emptyForm, settingsOf } = await part('key-form');
+const { Tooltip } = await part('chart-words');
+const { Availability } = await part('availability');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
 const hour = 3_600_000;
 const plain = (params: URLSearchParams): string => decodeURIComponent(String(params).replaceAll('+', ' '));
+/** The words of markup whose parts keep no state. */
+function wordsOf(markup: any): string {
+  if (Array.isArray(markup)) return markup.map(wordsOf).join('');
+  if (typeof markup !== 'object' || markup === null) return typeof markup === 'boolean' ? '' : String(markup ?? '');
+  return wordsOf(typeof markup.type === 'function' ? markup.type(markup.props) : markup.props.children);
+}
 const typed = (text: string, address = ''): URLSearchParams => parseBar(text).reduce(addFilter, new URLSearchParams(address));
 
 describe('the search bar', () => {
@@ -639,3 +647,18 @@ test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])(
     expect(settingsOf({ ...emptyForm(), metadata: ' team = a=b \n\nempty=' }).metadata).toEqual({ team: 'a=b', empty: '' });
   },
 );
+
+test.each([
+  ['2026-03-02T12:00:15Z', '2 Mar 2026, 12:00:15'],
+  ['2026-03-02T12:00:00Z', '2 Mar 2026, 12:00'],
+])('the tooltip of a chart tells the bars of one minute apart: %s is %s', (at, text) => {
+  const lines = [{ label: ' requests', colour: '--bar', values: [1] }];
+  const words = wordsOf(Tooltip({ at: Date.parse(at), index: 0, left: 0, width: 10, kind: 'bars', lines, format: String, isByDay: false }));
+  expect(words).toBe(`${text} requests1`);
+});
+
+test('a part of the strip of attempts has its day, because a range of a week has each hour seven times', () => {
+  const range = { from: now - 24 * hour, to: now - 22 * hour };
+  const tried = { provider: 'p', requests: 0, errors: 0, rescued: 0, points: [] };
+  expect(wordsOf(Availability({ tried, range, bucketMs: hour }))).toMatch(/^0?1 Mar.* 12:00: no attempts0?1 Mar.* 13:00: no attempts$/);
+});
