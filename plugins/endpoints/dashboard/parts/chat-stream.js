@@ -41,7 +41,10 @@ export async function complete(body, how) {
   try {
     await answered(answer, body, how);
   } catch (error) {
-    if (how.signal.aborted || error instanceof ApiError) throw error;
+    const { aborted, reason } = how.signal;
+    // the browser's error for a time limit has a number as its code
+    if (aborted && reason?.name === 'TimeoutError') throw new ApiError(0, 'timeout', 'No answer came in time.');
+    if (aborted || error instanceof ApiError) throw error;
     // each browser has words of its own for a connection that breaks
     const broke = 'The connection to the gateway broke before the answer was whole.';
     throw new ApiError(0, 'unreachable', answer.id === null ? 'The gateway does not answer.' : broke);
@@ -66,9 +69,11 @@ async function answered(answer, body, { headers, signal, tell }) {
     tell({ ...answer, toolCalls: answer.toolCalls.map((call) => ({ ...call })) });
   };
   if (!response.ok) {
-    const { error } = await response.json().catch(() => ({ error: {} }));
+    const said = await response.json().catch(() => null);
     told(true);
-    throw new ApiError(response.status, error.code ?? 'error', error.message ?? `Status ${response.status}`);
+    // a proxy before the gateway may answer with JSON of its own
+    const { code = 'error', message = `Status ${response.status}` } = said?.error ?? {};
+    throw new ApiError(response.status, code, message);
   }
   if (!body.stream) {
     const { choices = [], usage, model } = await response.json();

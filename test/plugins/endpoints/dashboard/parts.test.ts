@@ -9,8 +9,7 @@ import { aRecord } from '../../../_kit/log.ts';
 const part = async (name: string): Promise<any> =>
   await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');
-const { columnOf } = await part('log-columns');
-const { compact, duration, moment, money, percent } = await part('format');
+const { compact, duration, moment, money, percent, size } = await part('format');
 const { measures } = await part('measures');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
@@ -24,6 +23,9 @@ const { aboutRow } = await part('top-list');
 const { emptyForm, settingsOf } = await part('key-form');
 const { Tooltip } = await part('chart-words');
 const { Availability } = await part('availability');
+const { complete } = await part('chat-stream');
+const { resultsOf } = await part('playground-lanes');
+const { chosenColumns, columnOf, defaultColumns } = await part('log-columns');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
 const hour = 3_600_000;
@@ -661,4 +663,24 @@ test('a part of the strip of attempts has its day, because a range of a week has
   const range = { from: now - 24 * hour, to: now - 22 * hour };
   const tried = { provider: 'p', requests: 0, errors: 0, rescued: 0, points: [] };
   expect(wordsOf(Availability({ tried, range, bucketMs: hour }))).toMatch(/^0?1 Mar.* 12:00: no attempts0?1 Mar.* 13:00: no attempts$/);
+});
+
+describe('a chat request of a page', () => {
+  afterEach(() => vi.unstubAllGlobals());
+  const answered = async (response: () => Promise<Response>, signal = new AbortController().signal): Promise<unknown> => {
+    vi.stubGlobal('fetch', response);
+    return await complete({}, { headers: {}, signal, tell: () => {} }).catch((error: unknown) => error);
+  };
+
+  test.each(['{"message":"Bad Gateway"}', 'null'])('that a proxy refuses with JSON of its own has the status of it: %s', async (text) => {
+    expect(await answered(async () => new Response(text, { status: 502 }))).toMatchObject({ status: 502, message: 'Status 502' });
+  });
+
+  test('that takes too long says so: the error of the browser has the number 23 for a code', async () => {
+    const signal = AbortSignal.abort(new DOMException('signal timed out', 'TimeoutError'));
+    expect(await answered(async () => await Promise.reject(signal.reason), signal)).toMatchObject({
+      code: 'timeout',
+      message: 'No answer came in time.',
+    });
+  });
 });
