@@ -4,7 +4,7 @@ import { hasBegun } from './chat-stream.js';
 import { Message } from './conversation.js';
 import { Icon } from './icons.js';
 import { PlaygroundAnswer } from './playground-answer.js';
-import { openCalls } from './playground-lanes.js';
+import { openCalls, resultOf } from './playground-lanes.js';
 import { Notice } from './states.js';
 import { read } from './storage.js';
 
@@ -27,7 +27,7 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
         ${calls.map(
           ({ id, name }) => html`<label class="area" key=${id}>
             Result of ${name}
-            <textarea rows="2" class="mono" value=${results[id] ?? ''} onInput=${(event) => setResult(id, event.target.value)} />
+            <textarea rows="2" class="mono" value=${resultOf(results, id)} onInput=${(event) => setResult(id, event.target.value)} />
           </label>`,
         )}
         <button class="button" disabled=${sendResults === null}>

@@ -32,9 +32,15 @@ export const historyOf = (turns) => turns.filter(isAnswered).flatMap(({ asked, a
 export const openCalls = (turns) =>
   turns.some(({ isRunning }) => isRunning) ? [] : (turns.filter(isAnswered).at(-1)?.answer.toolCalls ?? []);
 
+/**
+ * The result that is written for a tool call. safety: a model chooses the id, which may be the name of a property of all objects.
+ * @param {Record<string, string>} results by the id of the call @param {string} id
+ */
+export const resultOf = (results, id) => (Object.hasOwn(results, id) ? results[id] : '');
+
 /** @param {Turn[]} turns @param {Record<string, string>} results by the id of the call */
 export const resultsOf = (turns, results) =>
-  openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results[id] ?? '' }));
+  openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: resultOf(results, id) }));
 
 /**
  * Asks one model for one turn. `tell` gets the turn again and again while more of it comes, and at its end.

@@ -684,3 +684,10 @@ describe('a chat request of a page', () => {
     });
   });
 });
+
+test('a tool call whose id is the name of a property of all objects has an empty result until one is written', () => {
+  const answer = { cutBy: null, totalMs: 1, toolCalls: [{ id: 'constructor', name: 'f', arguments: '' }] };
+  expect(resultsOf([{ asked: [], answer, fault: null, isRunning: false }], {})).toEqual([
+    { role: 'tool', tool_call_id: 'constructor', content: '' },
+  ]);
+});
