@@ -122,10 +122,8 @@ const usualColumns = (params) => (filtersOf(params).some(isForErrors) ? defaultC
  * @param {URLSearchParams} params @param {readonly string[]} keyed names of metadata and of fields of plugins
  */
 export function chosenColumns(params, keyed) {
-  const asked = params.get('cols') ?? read('columns');
-  const names =
-    asked === null
-      ? [...usualColumns(params), ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)]
-      : asked.split(',');
-  return names.filter((name) => columnOf(name) !== null);
+  const asked = (params.get('cols') ?? read('columns') ?? '').split(',').filter((name) => columnOf(name) !== null);
+  return asked.length > 0
+    ? asked
+    : [...usualColumns(params), ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)];
 }

@@ -691,3 +691,9 @@ test('a tool call whose id is the name of a property of all objects has an empty
     { role: 'tool', tool_call_id: 'constructor', content: '' },
   ]);
 });
+
+test.each(['cols=nosuch', 'cols='])('a log of which no column is known has the usual ones: %s', (address) => {
+  vi.stubGlobal('innerWidth', 1000);
+  expect(chosenColumns(new URLSearchParams(address), ['meta.team'])).toEqual([...defaultColumns, 'meta.team']);
+  vi.unstubAllGlobals();
+});
