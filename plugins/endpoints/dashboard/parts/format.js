@@ -87,8 +87,10 @@ export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return unknown;
   const steps = ['B', 'kB', 'MB', 'GB'];
-  const step = Math.min(steps.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  return `${Number((bytes / 1000 ** step).toPrecision(3))} ${steps[step]}`;
+  // the step is that after rounding, as for money: "1000 kB" never appears
+  const rounded = Number(bytes.toPrecision(3));
+  const step = Math.min(steps.length - 1, Math.floor(Math.log10(Math.max(1, rounded)) / 3));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${steps[step]}`;
 }
 
 /** Whether times are shown in UTC. */

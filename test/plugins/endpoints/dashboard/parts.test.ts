@@ -697,3 +697,12 @@ test.each(['cols=nosuch', 'cols='])('a log of which no column is known has the u
   expect(chosenColumns(new URLSearchParams(address), ['meta.team'])).toEqual([...defaultColumns, 'meta.team']);
   vi.unstubAllGlobals();
 });
+
+test.each([
+  [999, '999 B'],
+  [999_499, '999 kB'],
+  [999_500, '1 MB'],
+  [1_234_000, '1.23 MB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(size(bytes)).toBe(text);
+});
