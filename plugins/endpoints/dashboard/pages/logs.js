@@ -4,7 +4,7 @@ import { useData } from '../parts/api.js';
 import { ColumnMenu } from '../parts/column-menu.js';
 import { aboutSum } from '../parts/estimate.js';
 import { ExportMenu } from '../parts/export-menu.js';
-import { compact, count, duration, moment, money, percent } from '../parts/format.js';
+import { compact, count, duration, moment, money, percent, plural } from '../parts/format.js';
 import { Facets } from '../parts/facets.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../parts/keyboard.js';
@@ -147,9 +147,9 @@ const NoSums = ({ fault }) =>
 
 /** The button that shows the rows that came while somebody read. A screen reader hears how many they are. */
 function Waiting({ count, release }) {
-  const shown = count >= mostRows ? `${mostRows}+` : count;
-  return html`${count > 0 && html`<button type="button" class="waiting" onClick=${release}>${shown} new requests</button>`}
-    <div class="hidden" role="status" aria-live="polite">${count > 0 ? `${count} new requests` : ''}</div>`;
+  const words = count >= mostRows ? `${mostRows}+ new requests` : plural(count, 'new request');
+  return html`${count > 0 && html`<button type="button" class="waiting" onClick=${release}>${words}</button>`}
+    <div class="hidden" role="status" aria-live="polite">${count > 0 ? words : ''}</div>`;
 }
 
 /** The records of the page: those of the answer, and in the live tail also those that ended since. No row moves while somebody reads. */

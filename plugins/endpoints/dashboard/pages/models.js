@@ -3,7 +3,7 @@ import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
 import { aboutSum } from '../parts/estimate.js';
-import { ago, compact, count, duration, money, numberOf, perMillion, percent, unknown } from '../parts/format.js';
+import { ago, compact, count, duration, money, numberOf, perMillion, percent, plural, unknown } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
 import { ModelCompare, mostCompared, TriedInWords } from '../parts/model-compare.js';
@@ -235,5 +235,5 @@ function LastDay({ use }) {
   const failed = percent(use.errors, use.requests);
   const [taken, given] = [use.promptTokens, use.completionTokens].map((tokens) => aboutSum(compact(tokens), use));
   const first = duration(use.timeToFirstTokenP50Ms);
-  return html`Last 24 h: ${count(use.requests)} requests, ${failed} errors, ${taken} tokens in, ${given} out, first token ${first}`;
+  return html`Last 24 h: ${plural(use.requests, 'request')}, ${failed} errors, ${taken} tokens in, ${given} out, first token ${first}`;
 }

@@ -1,7 +1,7 @@
 /** The main figures, each with its change since the time before. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, costPerRequest, count, duration, money, numberOf, percent, speed } from './format.js';
+import { compact, costPerRequest, count, duration, money, numberOf, percent, plural, speed } from './format.js';
 import { levelsOf } from './levels.js';
 import { filled } from './request-histogram.js';
 
@@ -36,7 +36,7 @@ function figuresOf(data, range) {
       value: percent(total.errors, total.requests),
       change: change(rate, 'less'),
       trend: trend(({ errors }) => errors),
-      note: `${count(total.errors)} requests`,
+      note: plural(total.errors, 'request'),
       isBad: total.errors > 0,
       watched: 'errors',
     },

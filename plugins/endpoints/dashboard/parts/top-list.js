@@ -1,7 +1,7 @@
 /** The largest values of one dimension with their share. A row links to its requests. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, failsMuch, money, percent } from './format.js';
+import { compact, count, duration, failsMuch, money, percent, plural } from './format.js';
 import { nameOf } from './value-name.js';
 
 /** What a list may rank by: `size` reads it from a row. */
@@ -36,7 +36,7 @@ const strangers =
 export const aboutRow = (row, none) =>
   [
     nameOf(row.value, none),
-    `${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`,
+    `${plural(row.requests, 'request')}, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`,
     ...(row.value === null ? [strangers] : []),
   ].join('\n');
 

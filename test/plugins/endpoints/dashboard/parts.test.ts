@@ -706,3 +706,7 @@ test.each([
 ])('%d bytes are %s', (bytes, text) => {
   expect(size(bytes)).toBe(text);
 });
+
+test('one request is one in the tooltip of a row', () => {
+  expect(aboutRow({ value: 'team', requests: 1, errors: 1, latencyP95Ms: 3 }, 'no key')).toContain('\n1 request, 100 % errors');
+});

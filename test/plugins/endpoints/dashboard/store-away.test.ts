@@ -419,7 +419,7 @@ describe('the live tail', () => {
     log.add({ model: 'comes-while-reading' });
     const isPoll = (response: { url(): string }): boolean => response.url().includes('/api/views/logs');
     await Promise.all([shown.waitForResponse(isPoll), shown.clock.fastForward(5000)]);
-    await shown.getByRole('button', { name: '1 new requests' }).waitFor();
+    await shown.getByRole('button', { name: '1 new request' }).waitFor();
     await Promise.all([shown.waitForResponse(isPoll), shown.clock.fastForward(5000)]);
     expect(await first.textContent()).toContain('read-now');
     await shown.mouse.move(5, 5);
