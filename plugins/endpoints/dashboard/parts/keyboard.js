@@ -28,6 +28,9 @@ const menus = { t: 'time', e: 'export', v: 'views' };
 export const isTyping = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** The place to which an arrow key goes in a list that goes around; `at` is -1 before the first key. */
+export const stepped = (at, step, many) => (Math.max(at, step < 0 ? 0 : -1) + step + many) % many;
+
 /** While a dialog is open, keys do nothing behind it. */
 const isInDialog = () => document.querySelector('dialog[open]') !== null;
 

@@ -1,6 +1,7 @@
 /** A button that opens a small panel below itself. Escape and a click outside close the panel. */
 import { html, useLayoutEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
+import { stepped } from './keyboard.js';
 
 /**
  * @param {{ label: any, icon?: any, title?: string, name: string, children: (close: () => void) => any }} props
@@ -30,7 +31,7 @@ export function Menu({ label, icon, title, name, children }) {
     if (step === undefined || event.target.type === 'datetime-local') return;
     event.preventDefault();
     const items = [...root.current.querySelectorAll('.menu-panel :is(a,button,input)')];
-    items[(items.indexOf(event.target) + step + items.length) % items.length]?.focus();
+    items[stepped(items.indexOf(event.target), step, items.length)]?.focus();
   };
   return html`<div class="menu" ref=${root} onKeyDown=${onKeyDown}>
     <button type="button" class="button" data-menu=${name} aria-expanded=${isOpen} title=${title} onClick=${() => setOpen(!isOpen)}>

@@ -2,6 +2,7 @@
 import { html, useRef, useState } from './html.js';
 import { ask } from './api.js';
 import { Icon } from './icons.js';
+import { stepped } from './keyboard.js';
 import { go, hrefOf, withParams } from './location.js';
 import {
   addFilter,
@@ -138,7 +139,7 @@ function useLine(params, facets) {
     else if (event.key === 'Backspace' && text === '' && last !== undefined) go(hrefOf(location.pathname, removeFilter(params, last)));
     else if (step !== undefined && offered.length > 0) {
       event.preventDefault();
-      setAt((before) => (before + step + offered.length) % offered.length);
+      setAt((before) => stepped(before, step, offered.length));
     }
   };
   return { input, text, fault, offered, at, write, setOpen, take, onKeyDown };

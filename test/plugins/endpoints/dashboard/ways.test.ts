@@ -357,3 +357,24 @@ describe('without matches', () => {
     await scene.leave(page);
   });
 });
+
+describe('the arrow up', () => {
+  test('goes from the search line to the last word that is offered', async () => {
+    const page = await scene.open('/dashboard/logs');
+    await page.locator('.row-link').first().waitFor();
+    await page.locator('.search input').fill('status:');
+    await page.keyboard.press('ArrowUp');
+    expect(await page.locator('.search-words li').last().getAttribute('aria-selected')).toBe('true');
+    await scene.leave(page);
+  });
+
+  test('goes from the button of a menu to its last entry', async () => {
+    const page = await scene.open('/dashboard/logs');
+    const button = page.getByRole('button', { name: 'Export' });
+    await button.click();
+    await button.focus();
+    await page.keyboard.press('ArrowUp');
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('JSON Lines');
+    await scene.leave(page);
+  });
+});
