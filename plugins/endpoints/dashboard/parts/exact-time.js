@@ -8,7 +8,7 @@ import { hrefOfRange } from './time-range.js';
 /** A time in the form of a `datetime-local` input, without a zone: local time, or UTC where that is chosen. @param {number} at */
 function inputOf(at) {
   const shifted = isUtc() ? at : at - new Date(at).getTimezoneOffset() * 60_000;
-  return new Date(shifted).toISOString().slice(0, 16);
+  return new Date(shifted).toISOString().slice(0, 19);
 }
 
 /** The two inputs and the choice of the zone. */
@@ -29,8 +29,8 @@ export function ExactTime({ from, to, params, close }) {
     close();
   };
   return html`<form class="menu-form" onSubmit=${apply}>
-    <label>From <input type="datetime-local" required ...${field('from')} /></label>
-    <label>To <input type="datetime-local" required ...${field('to')} /></label>
+    <label>From <input type="datetime-local" step="1" required ...${field('from')} /></label>
+    <label>To <input type="datetime-local" step="1" required ...${field('to')} /></label>
     <button class="button">Show this time</button>
   </form><${Zone} />`;
 }

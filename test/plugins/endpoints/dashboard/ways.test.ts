@@ -378,3 +378,13 @@ describe('the arrow up', () => {
     await scene.leave(page);
   });
 });
+
+test('the form of an exact time keeps the seconds of a range, to which a chart may have zoomed', async () => {
+  const range = '?from=2026-01-01T10:00:15.000Z&to=2026-01-01T10:00:30.000Z';
+  const page = await scene.open(`/dashboard/logs${range}`);
+  await page.locator('[data-menu="time"]').click();
+  await page.getByRole('button', { name: 'Show this time' }).click();
+  await page.locator('.menu-panel').waitFor({ state: 'detached' });
+  expect(decodeURIComponent(await page.evaluate('location.search'))).toBe(range);
+  await scene.leave(page);
+});
