@@ -49,8 +49,8 @@ const rows = [
 function effortsOf(providers) {
   const reasoning = providers.filter(({ reasons }) => reasons);
   if (reasoning.length === 0) return unknown;
-  const efforts = [...new Set(reasoning.flatMap(({ efforts: own }) => own ?? []))];
-  return efforts.length === 0 ? 'any effort' : efforts.join(', ');
+  if (reasoning.some(({ efforts }) => efforts === null)) return 'any effort';
+  return [...new Set(reasoning.flatMap(({ efforts }) => efforts))].join(', ');
 }
 
 /** The places of the best ones; none where all are the same, or only one is known. */

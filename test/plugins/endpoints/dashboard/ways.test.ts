@@ -388,3 +388,17 @@ test('the form of an exact time keeps the seconds of a range, to which a chart m
   expect(decodeURIComponent(await page.evaluate('location.search'))).toBe(range);
   await scene.leave(page);
 });
+
+test('a model that takes any effort at one of its providers takes any effort', async () => {
+  const page = await scene.page();
+  await page.route('**/api/models', async (route) => {
+    const answer: any = await (await route.fetch()).json();
+    const [model] = answer.data;
+    const [provider] = model.providers;
+    const providers = [null, ['low']].map((efforts, at) => ({ ...provider, providerId: `p${at}`, reasons: true, efforts }));
+    await route.fulfill({ json: { ...answer, data: ['a', 'b'].map((id) => ({ ...model, id, providers })) } });
+  });
+  await scene.visit(page, '/dashboard/models?view=compare&compare=a,b');
+  expect(await page.getByRole('row', { name: /^Reasoning/ }).innerText()).toMatch(/^Reasoning\s+any effort\s+any effort$/);
+  await scene.leave(page);
+});
