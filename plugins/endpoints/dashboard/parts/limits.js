@@ -1,7 +1,7 @@
 /** Limits and budgets with a bar each, the fullest first. */
 import { html } from './html.js';
 import { useData } from './api.js';
-import { count, dayOf, money, plural } from './format.js';
+import { count, dayOf, money, percent, plural } from './format.js';
 
 const mostShown = 50;
 const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'at one time' };
@@ -52,7 +52,7 @@ export function paceWords({ per, allowed, used, beginsAnewAt }, now) {
 function Row({ limit: { by, value, limit, per, allowed, used, share, beginsAnewAt } }) {
   const written = (amount) => (per === null ? count(amount) : money(amount));
   const pace = paceWords({ per, allowed, used, beginsAnewAt }, Date.now());
-  const full = share === null ? '' : `${Math.round(share * 100)} %`;
+  const full = share === null ? '' : percent(share, 1);
   return html`<tr>
     <td>${by}</td><td class="cell-name" title=${value}>${value}</td>
     <td>${per === null ? words[limit] : `budget per ${per}`}</td>

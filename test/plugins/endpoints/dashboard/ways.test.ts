@@ -402,3 +402,14 @@ test('a model that takes any effort at one of its providers takes any effort', a
   expect(await page.getByRole('row', { name: /^Reasoning/ }).innerText()).toMatch(/^Reasoning\s+any effort\s+any effort$/);
   await scene.leave(page);
 });
+
+test('a budget is full when all of it is used, and not a little before', async () => {
+  const page = await scene.page();
+  const limit = { by: 'key', value: 'team', limit: 'budget', per: 'month', allowed: '100', beginsAnewAt: null };
+  const data = [99.6, 100].map((used) => ({ ...limit, value: `team ${used}`, used: String(used), share: used / 100 }));
+  await page.route('**/api/limits', (route) => route.fulfill({ json: { data, total: 2, refusals: {} } }));
+  await scene.visit(page, '/dashboard/spend');
+  expect(await page.getByRole('row', { name: 'team 99.6' }).innerText()).toContain('99.6 %');
+  expect(await page.getByRole('row', { name: 'team 100' }).innerText()).toContain('100 %');
+  await scene.leave(page);
+});
