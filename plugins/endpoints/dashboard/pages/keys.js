@@ -40,7 +40,7 @@ export function KeysPage() {
     ${data?.store === 'away' && html`<${StoreAway} />`}
     ${data?.isOpen && html`<${OpenGateway} data=${data} />`}
     ${
-      data?.data.length > 20 &&
+      (data?.data.length > 20 || search !== '') &&
       html`<label class="search-line">
         <span class="hidden">Search keys</span>
         <input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} />

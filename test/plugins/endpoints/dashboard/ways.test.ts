@@ -413,3 +413,25 @@ test('a budget is full when all of it is used, and not a little before', async (
   expect(await page.getByRole('row', { name: 'team 100' }).innerText()).toContain('100 %');
   await scene.leave(page);
 });
+
+test('a search for keys can be ended when so few are left that none would be offered', async () => {
+  const page = await scene.page();
+  let many = 21;
+  const key = { source: 'yaml', prefix: null, models: null, metadata: {}, limits: null, lastUsedAt: null, use: null };
+  const keyOf = (name: string): object => ({ ...key, name, disabled: false, expires: null, isShadowed: false, keys: [{ expires: null }] });
+  await page.route('**/api/keys', (route) => {
+    const data = Array.from({ length: many }, (_, at) => keyOf(`team-${at}`));
+    return route.fulfill({ json: { data, store: 'none', isOpen: false, open: null } });
+  });
+  await page.clock.install();
+  await scene.visit(page, '/dashboard/keys');
+  const search = page.getByRole('searchbox', { name: 'Search keys' });
+  await search.fill('team-20');
+  many = 20;
+  await Promise.all([page.waitForResponse('**/api/keys'), page.clock.fastForward(30_000)]);
+  await page.getByText('team-20').waitFor({ state: 'detached' });
+  await search.fill('');
+  await page.getByText('team-19').waitFor();
+  await search.waitFor({ state: 'detached' });
+  await scene.leave(page);
+});
