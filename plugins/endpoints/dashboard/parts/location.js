@@ -21,7 +21,9 @@ export const listBefore = () => (location.pathname.startsWith(`${logs}/`) ? (ent
  * @param {string} href @param {{ replace?: boolean }} [how] `replace` makes no new entry in the history
  */
 export function go(href, { replace = false } = {}) {
-  if (href === location.pathname + location.search) return;
+  // in the address of the page, characters such as `>` are encoded
+  const to = new URL(href, location.href);
+  if (to.pathname + to.search === location.pathname + location.search) return;
   const { pathname } = location;
   const list = pathname === logs ? pathname + location.search : listBefore();
   if (!replace) remember();

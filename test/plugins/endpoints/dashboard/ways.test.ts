@@ -435,3 +435,14 @@ test('a search for keys can be ended when so few are left that none would be off
   await search.waitFor({ state: 'detached' });
   await scene.leave(page);
 });
+
+test('the same filter again makes no second entry in the history: it took two steps back to leave it', async () => {
+  const page = await scene.open('/dashboard/logs?latency=>1h');
+  await page.getByText('No request matches').waitFor();
+  const before = await page.evaluate('history.length');
+  await page.locator('.search input').fill('latency:>1h');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.locator('.search input').inputValue()).toBe('');
+  expect(await page.evaluate('history.length')).toBe(before);
+  await scene.leave(page);
+});
