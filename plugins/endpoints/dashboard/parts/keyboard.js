@@ -59,6 +59,7 @@ export function useKeys(keys) {
 }
 
 let awaitsPage = false;
+let waiting = 0;
 
 /** Adds the keys that every page has. Returns the state of the help dialog. */
 export function useShortcuts() {
@@ -75,7 +76,9 @@ export function useShortcuts() {
       }
       if (event.key === 'g') {
         awaitsPage = true;
-        setTimeout(() => (awaitsPage = false), 1500);
+        // the end of the g before must not end this one
+        clearTimeout(waiting);
+        waiting = setTimeout(() => (awaitsPage = false), 1500);
       } else if (event.key === '?') setHelpOpen(true);
       else if (event.key === '/') search(event);
       else if (Object.hasOwn(menus, event.key)) {

@@ -446,3 +446,16 @@ test('the same filter again makes no second entry in the history: it took two st
   expect(await page.evaluate('history.length')).toBe(before);
   await scene.leave(page);
 });
+
+test('a key after g opens its page, also soon after another g', async () => {
+  const page = await scene.page();
+  await page.clock.install();
+  await scene.visit(page, '/dashboard/config');
+  await goTo(page, 'l', '/dashboard/logs');
+  await page.clock.fastForward(1400);
+  await page.keyboard.press('g');
+  await page.clock.fastForward(200);
+  await page.keyboard.press('m');
+  await page.waitForURL('**/dashboard/models');
+  await scene.leave(page);
+});
