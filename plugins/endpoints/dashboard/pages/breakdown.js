@@ -45,7 +45,8 @@ export function BreakdownPage({ params }) {
   const isTried = Object.hasOwn(ofAttempts, by);
   const metric = metricOf(params, by);
   const isOverTime = params.get('view') === 'time';
-  const top = Number(params.get('top') ?? '20');
+  const asked = Number(params.get('top'));
+  const top = asked > 0 ? asked : 20;
   const query = apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) });
   const everyMs = range.isRelative ? 20_000 : 0;
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${query}`, { everyMs });

@@ -459,3 +459,10 @@ test('a key after g opens its page, also soon after another g', async () => {
   await page.waitForURL('**/dashboard/models');
   await scene.leave(page);
 });
+
+test.each(['many', '', '-20'])('a breakdown with the top %j has its rows', async (top) => {
+  const page = await scene.open(`/dashboard/breakdown?top=${top}`);
+  await page.locator('.breakdown').waitFor();
+  expect(await page.locator('.breakdown tbody tr').count()).toBe(1);
+  await scene.leave(page);
+});
