@@ -53,8 +53,13 @@ export function duration(ms) {
   if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`;
+  if (seconds < 3600) return inTwo(seconds, 60, ['m', 's']);
+  const minutes = Math.round(seconds / 60);
+  return minutes < 1440 ? inTwo(minutes, 60, ['h', 'm']) : inTwo(Math.round(minutes / 60), 24, ['d', 'h']);
 }
+
+/** A time in two units, for example `1 m 05 s`. @param {number} size @param {number} many @param {[string, string]} units */
+const inTwo = (size, many, [large, small]) => `${Math.floor(size / many)} ${large} ${String(size % many).padStart(2, '0')} ${small}`;
 
 /** Tokens per second. @param {number | null | undefined} value */
 export const speed = (value) =>

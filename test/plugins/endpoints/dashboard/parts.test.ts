@@ -313,7 +313,7 @@ describe('figures', () => {
     [59_949, '59.9 s'],
     [59_999, '1 m 00 s'],
     [119_600, '2 m 00 s'],
-    [3_599_999, '60 m 00 s'],
+    [3_599_999, '1 h 00 m'],
   ])('%d ms is %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
@@ -709,4 +709,14 @@ test.each([
 
 test('one request is one in the tooltip of a row', () => {
   expect(aboutRow({ value: 'team', requests: 1, errors: 1, latencyP95Ms: 3 }, 'no key')).toContain('\n1 request, 100 % errors');
+});
+
+test.each([
+  [3_599_499, '59 m 59 s'],
+  [3_599_500, '1 h 00 m'],
+  [5_400_000, '1 h 30 m'],
+  [86_400_000 - 30_000, '1 d 00 h'],
+  [3 * 86_400_000 + 5 * hour, '3 d 05 h'],
+])('a conversation of %d ms took %s', (ms, text) => {
+  expect(duration(ms)).toBe(text);
 });
