@@ -59,7 +59,7 @@ function Row({ limit: { by, value, limit, per, allowed, used, share, beginsAnewA
     <td class="num">${used === null ? html`<span class="soft">not known</span>` : written(used)}</td>
     <td class="num">${written(allowed)}</td>
     <td class="cell-bar">
-      <i class=${share >= 0.9 ? 'is-full' : share >= 0.75 ? 'is-near' : ''} style=${`width:${(share ?? 0) * 100}%`} />
+      <i class=${share >= 0.9 ? 'is-full' : share >= 0.75 ? 'is-near' : ''} style=${`width:${Math.min(1, share ?? 0) * 100}%`} />
     </td>
     <td class="num ${share !== null && share >= 0.9 ? 'is-bad' : ''}">${full}</td>
     <td class=${pace.startsWith('used') ? 'is-bad' : ''}>${pace}</td>

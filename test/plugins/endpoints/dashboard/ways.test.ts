@@ -466,3 +466,15 @@ test.each(['many', '', '-20'])('a breakdown with the top %j has its rows', async
   expect(await page.locator('.breakdown tbody tr').count()).toBe(1);
   await scene.leave(page);
 });
+
+test('the bar of a budget that was overdrawn ends with its column', async () => {
+  const page = await scene.page();
+  const limit = { by: 'key', value: 'team', limit: 'budget', per: 'month', beginsAnewAt: null };
+  const data = [{ ...limit, allowed: '100', used: '300', share: 3 }];
+  await page.route('**/api/limits', (route) => route.fulfill({ json: { data, total: 1, refusals: {} } }));
+  await scene.visit(page, '/dashboard/spend');
+  const bar = page.getByRole('row', { name: 'team' }).locator('.cell-bar');
+  await bar.waitFor();
+  expect((await bar.locator('i').boundingBox())?.width ?? 0).toBeLessThanOrEqual((await bar.boundingBox())?.width ?? 0);
+  await scene.leave(page);
+});
