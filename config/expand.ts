@@ -93,8 +93,9 @@ class Expander {
 
   #hidden(written: string | null, text: string): string {
     let shown = text;
-    for (const one of written?.match(reference) ?? []) {
-      const value = this.#brought.get(one) ?? '';
+    const brought = (written?.match(reference) ?? []).map((one) => ({ one, value: this.#brought.get(one) ?? '' }));
+    // safety: where a value begins with another one, the rest of it would stay if the short one were hidden first
+    for (const { one, value } of brought.sort((a, b) => b.value.length - a.value.length)) {
       if (value.length < shortestSecret) continue;
       // the default of a reference that is in the text already stays
       const parts = shown.split(one).map((part) => part.replaceAll(value, () => one));

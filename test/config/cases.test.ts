@@ -10,7 +10,7 @@ import { options } from './plugins.ts';
 
 const folder = new URL('cases/', import.meta.url);
 const separator = '# --- expect ---\n';
-const env = { SET: 'value-set-in-the-environment', OTHER: 'other', NUMBER: '64' };
+const env = { SET: 'value-set-in-the-environment', LONGER: 'value-set-in-the-environment-too', OTHER: 'other', NUMBER: '64' };
 
 /** A comment that makes the quick reader leave a text to the YAML parser. */
 const unusual = '# <<\n';
