@@ -1,11 +1,12 @@
 /** Budgets: dollars, and the period in LiteLLM's words (`30d`, `24h`, `1mo`). */
 import type { Budget } from '../../../core/limits.ts';
 import { budgetFault, dollarsOf } from '../../../core/money.ts';
+import { bare } from '../../../core/wire/fields.ts';
 import { numberOf, textOf } from '../foreign.ts';
 
 type Found = Pick<Budget, 'dollars' | 'per'>;
 
-const periods: Readonly<Record<string, Budget['per']>> = {
+const periods: Readonly<Record<string, Budget['per']>> = bare({
   '24h': 'day',
   '1d': 'day',
   daily: 'day',
@@ -16,7 +17,7 @@ const periods: Readonly<Record<string, Budget['per']>> = {
   '31d': 'month',
   '1mo': 'month',
   monthly: 'month',
-};
+});
 
 /** Null: no budget. A text: the reason why the budget has no counterpart. */
 export function budgetOf(amount: unknown, duration: unknown): Found | string | null {

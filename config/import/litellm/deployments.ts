@@ -4,7 +4,7 @@ import type { Draft } from '../draft.ts';
 import { variableOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Path } from '../../source.ts';
-import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { bare, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
 import { Given } from './given.ts';
 import type { Account } from './vendors.ts';
@@ -89,7 +89,7 @@ const otherModes = new Set([
 ]);
 
 const retriesOfName = 'retries belong to the name that callers ask for: `retry` and `max_attempts` of its policy under routing.models';
-const advice: Readonly<Record<string, string>> = {
+const advice: Readonly<Record<string, string>> = bare({
   num_retries: retriesOfName,
   max_retries: retriesOfName,
   stream_timeout: 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle',
@@ -99,7 +99,7 @@ const advice: Readonly<Record<string, string>> = {
   ssl_verify: '`ca` of the provider trusts certificates of your own; nothing turns the check off',
   organization: 'write one provider for each organisation, with headers: { openai-organization: … }',
   extra_headers: '`headers` of the provider take texts only',
-};
+});
 
 /** Reads the list. Entries that the gateway cannot ask are noted. @param named names that the routing of the file asks for */
 export function readDeployments(draft: Draft, named: readonly string[]): Deployment[] {

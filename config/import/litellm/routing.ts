@@ -2,7 +2,7 @@
 import type { Draft } from '../draft.ts';
 import { nameOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { bare, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { numberOf, textOf, textsOf, withinLimits } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
@@ -45,7 +45,7 @@ export function writeRouting(draft: Draft, groups: Groups): void {
   writeProviderBudgets(draft, groups);
 }
 
-const strategies: Readonly<Record<string, string>> = {
+const strategies: Readonly<Record<string, string>> = bare({
   'simple-shuffle': 'weighted',
   'least-busy': 'balanced',
   'usage-based-routing': 'weighted',
@@ -53,12 +53,12 @@ const strategies: Readonly<Record<string, string>> = {
   'latency-based-routing': 'fastest',
   'cost-based-routing': 'cheapest',
   'provider-budget-routing': 'weighted',
-};
-const otherwise: Readonly<Record<string, string>> = {
+});
+const otherwise: Readonly<Record<string, string>> = bare({
   'least-busy': 'here balanced: shares by price, success and speed',
   'usage-based-routing': 'here shares by rpm and tpm, with the same numbers as limits',
   'usage-based-routing-v2': 'here shares by rpm and tpm, with the same numbers as limits',
-};
+});
 
 function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   const setting = settingOf(draft, 'routing_strategy');

@@ -1,11 +1,12 @@
 /** What to do about settings of LiteLLM that have no counterpart here. */
+import { bare } from '../../../core/wire/fields.ts';
 
 const byKey = 'write it at each key under `keys`, or as `limits`';
 const byDatabase = 'LiteLLM keeps it in its database; here the file says it';
 export const guard = 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)';
 const notify = "`alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)";
 
-export const settingsAdvice: Readonly<Record<string, string>> = {
+export const settingsAdvice: Readonly<Record<string, string>> = bare({
   retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
   model_group_retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
   allowed_fails_policy: '`breaker` of a provider counts failures of the provider; those of the caller count for nothing',
@@ -56,9 +57,9 @@ export const settingsAdvice: Readonly<Record<string, string>> = {
   enforce_user_param: 'refuse requests without it in a plugin at `normalise`',
   ui_access_mode: 'the dashboard is for those who have the admin key',
   proxy_batch_write_at: 'nothing to do: each request is on record before its last byte leaves',
-};
+});
 
-export const sections: Readonly<Record<string, string>> = {
+export const sections: Readonly<Record<string, string>> = bare({
   guardrails: guard,
   mcp_servers: 'the gateway asks models; it is no gateway for MCP servers',
   mcp_tools: 'the gateway asks models; it is no gateway for MCP servers',
@@ -71,4 +72,4 @@ export const sections: Readonly<Record<string, string>> = {
   policies: guard,
   agent_list: 'the gateway is no registry of agents',
   tag_budget_config: 'send the tag as a header X-Gateway-Tag, and limit by it: { by: meta.tag, budget: … }',
-};
+});

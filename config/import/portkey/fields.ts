@@ -1,5 +1,5 @@
 /** The fields of Portkey's config objects: how they are spelled, which are read, and what to do about the others. */
-import { fieldsOf } from '../../../core/wire/fields.ts';
+import { bare, fieldsOf } from '../../../core/wire/fields.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Place } from '../draft.ts';
 import { guard } from '../litellm/without-counterpart.ts';
@@ -39,7 +39,7 @@ export const ofTargets = new Set([
 /** Those of a whole config that are read. */
 export const ofConfigs = new Set([...ofTargets, 'retry', 'cache', 'request_timeout']);
 
-const advice: Readonly<Record<string, string>> = {
+const advice: Readonly<Record<string, string>> = bare({
   input_guardrails: guard,
   output_guardrails: guard,
   before_request_hooks: guard,
@@ -52,7 +52,7 @@ const advice: Readonly<Record<string, string>> = {
   request_timeout: 'write it at the policy: timeout_ms.first_byte',
   metadata: 'send it as headers that begin with X-Gateway-, or give it to the key',
   strict_open_ai_compliance: 'nothing to do: answers have one shape',
-};
+});
 
 interface Others extends Place {
   readonly known: ReadonlySet<string>;

@@ -496,3 +496,20 @@ test('names behind a wildcard have no default fallbacks, and the list says so', 
     '4: router_settings.default_fallbacks: not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy',
   );
 });
+
+test('a name that every object of JavaScript has is a name like any other that has no counterpart', async () => {
+  const { notes } = await imported(
+    'model_list: [{ model_name: a, litellm_params: { model: groq/a, constructor: 1, max_budget: 5, budget_duration: toString } }]\n' +
+      'litellm_settings: { constructor: 1 }\nrouter_settings: { routing_strategy: valueOf }\ntoString: 1\n',
+  );
+  expect(notes).toEqual([
+    '1: model_list[0].litellm_params.constructor: has no counterpart',
+    '2: litellm_settings.constructor: has no counterpart',
+    '4: toString: has no counterpart',
+    expect.stringMatching('^0: log/journal: '),
+    '3: router_settings.routing_strategy: valueOf: has no counterpart; here weighted',
+    '1: model_list[0].litellm_params.max_budget: a budget is for a day, a week, a month or all time, not toString',
+  ]);
+  const portkey = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "constructor": 1 }');
+  expect(portkey.notes).toContain('1: constructor: has no counterpart');
+});
