@@ -81,8 +81,9 @@ class Content {
 
   blocks(): readonly object[] {
     this.#close();
-    if (this.#late.length > 0) this.#blocks.splice(-1, 0, ...this.#late);
-    return this.#blocks;
+    const last = this.#blocks.at(-1);
+    // safety: a provider may send any number of signatures; as arguments of one call, some 120,000 overflow the stack
+    return last === undefined || this.#late.length === 0 ? this.#blocks : [...this.#blocks.slice(0, -1), ...this.#late, last];
   }
 
   #openText(): Text {
@@ -122,7 +123,8 @@ class Content {
 
   #push(block: object): void {
     this.#close();
-    this.#blocks.push(...this.#late, block);
+    for (const late of this.#late) this.#blocks.push(late);
+    this.#blocks.push(block);
     this.#late = [];
   }
 

@@ -283,6 +283,16 @@ describe('state that a provider gives after the text', () => {
     expect(body['content'].map(({ type }: Fields) => type)).toEqual(kinds);
   });
 
+  it.each<[string, Fields[]]>([
+    ['ends', []],
+    ['goes on with a call', [call]],
+  ])('may be any number of signatures where the answer %s', async (_, next) => {
+    const parts = [{ text: 'Yes.' }, ...Array.from({ length: 150_000 }, () => ({ text: '', thoughtSignature: 'TA' })), ...next];
+    const { ask } = await scene(answers({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] }));
+    const { status, body } = await ask({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] });
+    expect([status, body['content']?.length]).toEqual([200, 150_001 + next.length]);
+  });
+
   it('is the last block of a stream', async () => {
     const { stream } = await scene(streams(pieces(begun(late[0]!, late[1]!), ended(late[2]!))));
     expect(blocksOf(await stream({ model: 'late' })).map(({ type }) => type)).toEqual(['thinking', 'text', 'redacted_thinking']);
