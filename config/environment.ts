@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { bare } from '../core/wire/fields.ts';
 import type { Findings, Place } from './problems.ts';
 import { parseSource } from './source.ts';
 
@@ -22,7 +23,7 @@ export interface Environment {
  */
 export function readEnvironment(folder: string, own: Readonly<Record<string, string | undefined>>, findings: Findings): Environment {
   const files = ['.env', '.env.local'].map((name) => join(folder, name));
-  const values: Record<string, string | undefined> = {};
+  const values: Record<string, string | undefined> = bare({});
   for (const file of files.filter((name) => existsSync(name))) {
     const place = { source: parseSource(file, file, ''), path: [] };
     try {

@@ -1,4 +1,5 @@
 /** Resolves `models`, the catalogue: fills in what an entry leaves out, and checks names, prices and dates. */
+import { bare } from '../../core/wire/fields.ts';
 import { momentOf } from '../../core/api-key.ts';
 import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
@@ -46,7 +47,7 @@ export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries
       findings.warn(keyOf(entry, 'deployments', model), `the provider serves no model with the id "${model}"`, hint);
     }
   }
-  return new Map(sound.map(({ id, value }) => [id, value.deployments]));
+  return new Map(sound.map(({ id, value }) => [id, bare(value.deployments)]));
 }
 
 /** The models of this gateway. */

@@ -134,6 +134,13 @@ describe('deployments of a provider', () => {
     expect(loaded.ok && loaded.config.models[0]?.providers[0]).toMatchObject({ externalId: 'our-large', tools: true });
   });
 
+  test('leave a model its own name, even one that every object of JavaScript has', async () => {
+    const yaml =
+      'models:\n  - { id: constructor, free: true, providers: [{ providerId: mock }] }\nproviders: { mock: { deployments: {} } }\n';
+    const loaded = await loadConfig(join(folderOf({ 'gateway.config.yaml': yaml }), 'gateway.config.yaml'), options({}));
+    expect(loaded.ok && loaded.config.models[0]?.providers[0]).toMatchObject({ externalId: 'constructor' });
+  });
+
   test('give a warning where the provider does not serve the model', async () => {
     const loaded = await deployed('{ larg: our-large }');
     expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([
