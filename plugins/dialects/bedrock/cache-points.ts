@@ -21,6 +21,10 @@ const isReadAsText = ({ document }: Block): boolean => document !== undefined &&
  */
 export class CachePoints {
   #count = 0;
+  /** The blocks that were looked at last, and how many of them. */
+  #blocks: readonly Block[] = [];
+  #looked = 0;
+  #place = 0;
   readonly #target: Target;
   readonly #adjust: (parameter: string, change: string) => void;
 
@@ -34,13 +38,21 @@ export class CachePoints {
     if (typeof control !== 'object' || control === null || 'cachePoint' in (blocks.at(-1) ?? {})) return;
     if (modelClassOf(this.#target).caches !== true) return this.#adjust('cache_control', 'dropped');
     if (this.#count === most) return this.#adjust('cache_control', `dropped after the first ${most}`);
-    const place = blocks.findLastIndex((block) => !isReadAsText(block)) + 1;
+    const place = this.#placeIn(blocks);
     if (place < blocks.length) {
       this.#adjust('cache_control', place === 0 ? 'dropped after a document that is no PDF' : 'moved before a document that is no PDF');
     }
     if (place === 0 || 'cachePoint' in (blocks[place - 1] as Block)) return;
     this.#count += 1;
     blocks.splice(place, 0, { cachePoint: { type: 'default', ...this.#life(control) } });
+    this.#place = place + 1;
+  }
+
+  /** Behind the last block that is no such document. cost: each block is looked at once, because a caller may mark each of 80,000. */
+  #placeIn(blocks: readonly Block[]): number {
+    if (blocks !== this.#blocks) [this.#blocks, this.#looked, this.#place] = [blocks, 0, 0];
+    for (; this.#looked < blocks.length; this.#looked++) if (!isReadAsText(blocks[this.#looked] as Block)) this.#place = this.#looked + 1;
+    return this.#place;
   }
 
   #life(control: object): Block {

@@ -574,6 +574,13 @@ describe('cache points', () => {
     expect(changesOf({ messages }, sonnet)).toEqual(changes);
   });
 
+  it('take linear time where a caller asks for one after each of many such documents', () => {
+    const table = { type: 'file', file: { filename: 'a.csv', file_data: 'AAAA' }, cache_control: control };
+    const content = Array.from({ length: 80_000 }, () => table);
+    expect(cpuMsOf(() => void changesOf({ messages: [user(content)] }, sonnet))).toBeLessThan(3000);
+    expect(cpuMsOf(() => void changesOf({ messages: [user([{ type: 'text', text: 'Well?' }, ...content])] }, sonnet))).toBeLessThan(3000);
+  });
+
   it('are left out where nothing but such a document comes before them, and stand once before several', () => {
     const table = { type: 'file', file: { filename: 'a.csv', file_data: 'AAAA' }, cache_control: control };
     expect(contentOf([user([table, { type: 'text', text: 'Well?' }])], sonnet)[0]?.map((block) => Object.keys(block)[0])).toEqual([
