@@ -122,40 +122,22 @@ export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
 
 const shares = [0.5, 0.95, 0.99];
 
-export function statsOf(
-  value: string | null,
-  {
-    requests,
-    errors,
-    rescued,
-    promptTokens,
-    completionTokens,
-    reasoningTokens,
-    cachedTokens,
-    unpriced,
-    estimated,
-    generatedTokens,
-    generatedMs,
-    cost,
-    latency,
-    ttft,
-  }: Sums,
-): StatsRow {
-  const [latencyP50Ms = null, latencyP95Ms = null, latencyP99Ms = null] = latency.percentiles(shares);
-  const [timeToFirstTokenP50Ms = null, timeToFirstTokenP95Ms = null] = ttft.percentiles(shares);
+export function statsOf(value: string | null, sums: Sums): StatsRow {
+  const [latencyP50Ms = null, latencyP95Ms = null, latencyP99Ms = null] = sums.latency.percentiles(shares);
+  const [timeToFirstTokenP50Ms = null, timeToFirstTokenP95Ms = null] = sums.ttft.percentiles(shares);
   return {
     value,
-    requests,
-    errors,
-    rescued,
-    promptTokens,
-    completionTokens,
-    reasoningTokens,
-    cachedTokens,
-    cost: cost === null ? null : formatDollars(cost),
-    unpriced,
-    estimated,
-    tokensPerSecond: generatedMs > 0 ? Math.round((generatedTokens * 10_000) / generatedMs) / 10 : null,
+    requests: sums.requests,
+    errors: sums.errors,
+    rescued: sums.rescued,
+    promptTokens: sums.promptTokens,
+    completionTokens: sums.completionTokens,
+    reasoningTokens: sums.reasoningTokens,
+    cachedTokens: sums.cachedTokens,
+    cost: sums.cost === null ? null : formatDollars(sums.cost),
+    unpriced: sums.unpriced,
+    estimated: sums.estimated,
+    tokensPerSecond: sums.generatedMs > 0 ? Math.round((sums.generatedTokens * 10_000) / sums.generatedMs) / 10 : null,
     latencyP50Ms,
     latencyP95Ms,
     latencyP99Ms,
