@@ -1,7 +1,7 @@
 /** The files of a config as the operator wrote them, for people who may not see the secrets in them. */
 import { readFile, stat } from 'node:fs/promises';
 import type { Document, Node } from 'yaml';
-import { saysSecret } from '../core/secret.ts';
+import { maskable, saysSecret } from '../core/secret.ts';
 import { tellWritten } from '../core/host/reloads/written.ts';
 import type { ConfigFinding, Written, WrittenText } from '../core/host/reloads/written.ts';
 import type { Range } from './json.ts';
@@ -64,9 +64,7 @@ export function maskedText(text: string, secrets: readonly string[]): WrittenTex
     return { why: 'It is not valid YAML now, so nobody can tell which of its texts are secrets. It is shown again when it is valid.' };
   }
   let masked = withoutRanges(text, secretRanges(document));
-  for (const secret of secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length)) {
-    masked = masked.replaceAll(secret, starsFor(secret));
-  }
+  for (const secret of maskable(secrets, shortest)) masked = masked.replaceAll(secret, starsFor(secret));
   const lines = masked.split('\n');
   // masks comments, and words with the shape of a secret under any name
   const shown = lines.map((line, at) => maskPart(line, lines.slice(Math.max(0, at - mostAbove), at).toReversed()));

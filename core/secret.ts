@@ -63,6 +63,13 @@ export const spellingsOf = (secret: string): string[] => [
 /** Whether a word in a header of any name may be a secret. Shorter words and phrases are ordinary names, which an error message needs. */
 export const mayBeSecret = (word: string): boolean => /^\S{8,}$/.test(word);
 
+/**
+ * The secrets that are masked wherever a text has them, in the order of masking. A shorter one may be a part of any word.
+ * safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
+ */
+export const maskable = (secrets: readonly string[], shortest = 4): string[] =>
+  secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length);
+
 /** safety: an address can hold a name and password, or a key in its query. One without its `//` has the password in its path. */
 export function addressWithoutSecrets(address: string): string {
   const url = URL.parse(address);

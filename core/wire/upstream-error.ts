@@ -10,7 +10,7 @@ import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type Fields, isFields } from './fields.ts';
 import { parseAnswer } from './json.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
-import { isCredential, mayBeSecret, quotable, Secret, spellingsOf } from '../secret.ts';
+import { isCredential, maskable, mayBeSecret, quotable, Secret, spellingsOf } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
@@ -352,9 +352,7 @@ function secretsOf(provider: Provider): readonly string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)),
   );
-  const spellings = [...wrapped, ...sent].flatMap(spellingsOf).filter(({ length }) => length >= 4);
-  // safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
-  const secrets = spellings.toSorted((a, b) => b.length - a.length);
+  const secrets = maskable([...wrapped, ...sent].flatMap(spellingsOf));
   secretsKnown.set(provider, secrets);
   return secrets;
 }

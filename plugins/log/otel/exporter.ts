@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Facts, Logger } from '../../../core/logger.ts';
-import { mask, quotable } from '../../../core/secret.ts';
+import { mask, maskable, quotable } from '../../../core/secret.ts';
 import { retryAfterMs } from '../../../core/wire/retry-after.ts';
 import { Losses } from './losses.ts';
 
@@ -48,8 +48,6 @@ const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const tooLarge = 413;
 /** Characters of an answer that are read; a collector's answer has only a few. */
 const longestAnswer = 65_536;
-/** A shorter text may be a part of any word. */
-const shortestSecret = 4;
 
 const compressed = promisify(gzip);
 
@@ -210,14 +208,12 @@ export class Exporter {
   #quoted(said: string): string {
     const { url, headers } = this.#parts;
     const asWritten = url.search.slice(1).split('&');
-    const secrets = [
+    const secrets = maskable([
       ...url.searchParams.values(),
       ...asWritten.map((parameter) => parameter.slice(parameter.indexOf('=') + 1)),
       ...Object.values(headers).flatMap(quotable),
-    ].filter(({ length }) => length >= shortestSecret);
-    // safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
-    const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
-    return longestFirst.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
+    ]);
+    return secrets.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
   }
 
   /** Reads the answer to a batch that arrived: the collector may have refused some of its spans. */
