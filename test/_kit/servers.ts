@@ -38,6 +38,13 @@ export function ensureProgram(paths: readonly string[], debianPackage: string): 
 export const ensureBrowser = (): string =>
   ensureProgram(['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'], 'chromium-headless-shell');
 
+/**
+ * The command line of a server that gets the signal when this process has ended, also where
+ * this process was killed and could stop nothing. Only Linux has `setpriv`.
+ */
+const endsWithUs = (signal: 'KILL' | 'QUIT', program: string, words: readonly string[]): [string, string[]] =>
+  existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig', signal, program, ...words]] : [program, [...words]];
+
 export interface RedisServer {
   readonly url: string;
   /** SIGSTOP: connections open, answers do not come. */
@@ -68,7 +75,8 @@ export async function startRedis(at?: number, { words = [], sentinelOf }: RedisS
     );
   }
   const kind = sentinelOf !== undefined ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
-  const child = spawn(program, [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words], { stdio: 'ignore' });
+  const all = [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words];
+  const child = spawn(...endsWithUs('KILL', program, all), { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     isStopped();
@@ -192,7 +200,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   let databases = 0;
 
   const start = async (): Promise<void> => {
-    const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], {
+    const words = ['-D', files, ...settings.flatMap((setting) => ['-c', setting])];
+    // SIGQUIT ends the backends too
+    const started = spawn(...endsWithUs('QUIT', join(programs, 'postgres'), words), {
       ...asUser,
       cwd: folder,
       stdio: 'ignore',
