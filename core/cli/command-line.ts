@@ -27,9 +27,18 @@ export function parseCommandLine([first = 'start', ...others]: readonly string[]
   if (['help', '--help', '-h'].includes(first)) return { kind: 'overview' };
   const args = first.startsWith('-') ? ['start', first, ...others] : [first, ...others];
   const found = findCommand(args, coreCommands);
-  if (found === null) return { kind: 'other', args };
+  if (found === null) return { kind: 'other', args: termsLast(args) };
   const { flags, words } = parseArguments(found.command, found.rest);
   return flags.has('help') ? { kind: 'help', text: commandHelp(found.command) } : { kind: 'core', name: found.command.name, flags, words };
+}
+
+/** Puts the terms of a search that leave a value out (`-model:a`) behind `--`, as they would be read as `-m odel:a`. */
+function termsLast(args: readonly string[]): readonly string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const isTerm = (word: string, at: number): boolean => at < end && /^-[a-z]{2,}(?:\.[^:]*)?:/.test(word);
+  const terms = args.filter(isTerm);
+  if (terms.length === 0) return args;
+  return [...args.slice(0, end).filter((word, at) => !isTerm(word, at)), '--', ...terms, ...args.slice(end + 1)];
 }
 
 /** The command that the first words name, and the arguments that follow. Null: none of these commands. */

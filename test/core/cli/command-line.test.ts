@@ -72,6 +72,14 @@ describe('the command line', () => {
     },
   );
 
+  it.each<[string, string]>([
+    ['logs -provider:b', 'logs -- -provider:b'],
+    ['logs status:error -cost:>1 -meta.team:a --limit 3', 'logs status:error --limit 3 -- -cost:>1 -meta.team:a'],
+    ['logs -model:a -c own.yaml -- -model:b', 'logs -c own.yaml -- -model:a -model:b'],
+  ])('takes a term that leaves a value out for a word of the search, and not for options: gateway %s', (line, args) =>
+    expect(parse(line)).toEqual({ kind: 'other', args: split(args) }),
+  );
+
   it.each<[string, RegExp]>([
     ['start --prot 5000', /unknown option --prot\. Did you mean --port\? See gateway start --help/],
     ['start --confg=a', /unknown option --confg\. Did you mean --config\?/],
