@@ -12,7 +12,7 @@ import type { Selection } from './flags.ts';
 export async function showLogs({ ask, isRunning }: Connection, selection: Selection, output: Output): Promise<void> {
   if (selection.id !== null) return showOne(ask, { id: selection.id, json: selection.json }, output);
   if (selection.follow && !isRunning) {
-    throw new Exit(1, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
+    throw new Exit(5, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
   }
   const line = selection.json ? jsonLine : textLine;
   const begin = (): void => (selection.json ? undefined : output.print(head));

@@ -148,7 +148,8 @@ describe('gateway logs', () => {
     expect(JSON.parse(printed)).toMatchObject([{ value: '\u009b31m' }]);
   });
 
-  it('follows only a running gateway', async () => await expect(logs('-f')).rejects.toThrow(/There is no running gateway to follow/));
+  it('follows only a running gateway', async () =>
+    await expect(logs('-f')).rejects.toMatchObject({ code: 5, message: expect.stringMatching(/^There is no running gateway to follow/) }));
 
   it.each<[GatewayError | null, string[], number]>([
     [new GatewayError('log_unavailable', 'away'), [], 4],
