@@ -154,7 +154,7 @@ function Row({ row, href, all, most }) {
     <td class="cell-name">${value === '' ? nameOf(value) : html`<a href=${href}>${nameOf(value)}</a>`}</td>
     <td class="num">${aboutSum(money(cost), row)}</td>
     <td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td>
-    <td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td>
+    <td class="num">${cost === null ? '' : percent(Number(cost), all)}</td><td class="num">${before === null ? '–' : money(before)}</td>
     <td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td>
     <td class="num">${count(requests)}</td>
   </tr>`;

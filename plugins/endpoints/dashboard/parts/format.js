@@ -33,7 +33,7 @@ export function money(dollars) {
   if (size >= 999.995) return `$${whole.format(Math.round(value))}`;
   if (size >= 0.99995) return `$${value.toFixed(2)}`;
   if (size < 1e-12) return '<$0.000000000001';
-  return `$${value.toFixed(Math.min(12, 3 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`;
+  return `$${value.toFixed(Math.min(12, 3 - Math.floor(Math.log10(size)))).replace(/(\.\d{2,}?)0+$/, '$1')}`;
 }
 
 /** A price per token as a price per million tokens. @param {string | undefined | null} perToken */

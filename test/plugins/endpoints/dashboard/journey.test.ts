@@ -258,6 +258,13 @@ describe('a model without a price, a request without bodies', () => {
     await scene.visit(page, '/dashboard/breakdown?metric=requests');
     await page.locator('.breakdown tfoot').waitFor();
     expect(await page.getByText('not in the sums').count()).toBe(0);
+  });
+
+  test('have no share of the spending', async () => {
+    await scene.visit(page, '/dashboard/spend?by=model');
+    const row = page.getByRole('row', { name: 'unpriced' });
+    await row.waitFor();
+    expect(await row.locator('td').allInnerTexts()).toEqual(['unpriced', '–', '', '', '–', '', '1']);
     await scene.leave(page);
   });
 });
