@@ -35,7 +35,7 @@ interface AnswerState {
   /** True if the last block that was opened is a text. */
   isAfterText: boolean;
   hasSearched: boolean;
-  /** True if the answer tool was called. A second call of it is ignored. */
+  /** True if the answer tool was called. */
   hasAnswer: boolean;
   hasBegun: boolean;
   isOver: boolean;
@@ -43,13 +43,13 @@ interface AnswerState {
   out: Chunk[];
 }
 
-/** `answer`: the call of the answer tool, whose input is the caller's structured answer. */
+/** `answer`: the call of the answer tool, whose input is the caller's structured answer. `spare`: a second call of it, which is ignored. */
 type OpenBlock =
   | { readonly kind: 'text' }
   | { readonly kind: 'native'; readonly block: GrowingBlock }
   | { readonly kind: 'thinking'; readonly place: BlockPlace; text: string; signature: string }
   | { readonly kind: 'call'; readonly index: number; readonly input: unknown; hasArguments: boolean }
-  | { readonly kind: 'answer'; readonly input: unknown; hasArguments: boolean };
+  | { readonly kind: 'answer' | 'spare'; readonly input: unknown; hasArguments: boolean };
 
 const noChunks: readonly Chunk[] = [];
 
@@ -263,7 +263,7 @@ function openCall(answer: AnswerState, at: unknown, wire: Fields): void {
   const { type: _, id, name, input, ...more } = wire;
   if (typeof name !== 'string' || name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
-    if (!answer.hasAnswer) answer.blocks.set(at, { kind: 'answer', input, hasArguments: false });
+    answer.blocks.set(at, { kind: answer.hasAnswer ? 'spare' : 'answer', input, hasArguments: false });
     answer.hasAnswer = true;
     return;
   }
@@ -314,11 +314,16 @@ function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: un
   answer.out.push({ type: 'reasoning-delta', choice: 0, text });
 }
 
+/**
+ * wire: translating proxies send the input of a second call to a block that never began (Wei-Shaw/sub2api#4294, 2026-07),
+ * or without the number of its block (decolua/9router#2218, 2026-06). The call would go out without its input.
+ */
 function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
-  if (typeof text !== 'string' || text === '' || (block?.kind !== 'call' && block?.kind !== 'answer')) return;
-  block.hasArguments = true;
+  if (typeof text !== 'string' || text === '') return;
+  if (block === undefined) throw invalidAnswer('a part of a tool call that has not begun');
+  if ('hasArguments' in block) block.hasArguments = true;
   if (block.kind === 'answer') addText(answer, text);
-  else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
+  else if (block.kind === 'call') answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
 }
 
 /** Closes a block. A thinking block becomes a detail. A call without any delta gets the input that came with its start, or `{}`. */

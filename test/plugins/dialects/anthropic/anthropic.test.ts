@@ -524,6 +524,23 @@ it('a stop reason that is the name of a method of all objects is a word like any
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'constructor' });
 });
 
+describe('a piece of the input of a call', () => {
+  const begun = { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'delete', input: {} } };
+  const ended = { type: 'content_block_stop', index: 0 };
+
+  it.each([
+    ['that has not begun', [begun], 1],
+    ['that has ended', [begun, ended], 0],
+  ])('%s is an error, because the call would go out without it', (_, before, index) => {
+    const decoder = dialect.decoder(targetOf('anthropic', sonnet));
+    for (const event of before) decoder.push({ data: JSON.stringify(event) });
+    const delta = { type: 'input_json_delta', partial_json: '{"path":"/tmp"}' };
+    expect(() => decoder.push({ data: JSON.stringify({ type: 'content_block_delta', index, delta }) })).toThrow(
+      'The provider sent a part of a tool call that has not begun.',
+    );
+  });
+});
+
 describe('structured answers', () => {
   const schema = { type: 'object', properties: { city: { type: 'string', minLength: 2 } }, required: ['city'] };
   const asked: Partial<ChatRequest> = { responseFormat: { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } } };
