@@ -6,7 +6,7 @@ type Parameter = (typeof parameterNames)[number][0];
 
 const fields = Object.fromEntries(parameterNames) as Readonly<Record<Parameter, (typeof parameterNames)[number][1]>>;
 
-/** The values that ask for nothing, besides null. */
+/** The values that ask for nothing, besides null and an empty list or object. */
 const neutral: Readonly<Record<string, unknown>> = {
   presence_penalty: 0,
   frequency_penalty: 0,
@@ -15,7 +15,8 @@ const neutral: Readonly<Record<string, unknown>> = {
 };
 
 /** Whether a value of a parameter asks for something, so that the reply must say that it was dropped. */
-export const asksFor = (parameter: string, value: unknown): boolean => value !== null && value !== neutral[parameter];
+export const asksFor = (parameter: string, value: unknown): boolean =>
+  value !== null && value !== neutral[parameter] && !(typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Whether the caller asks for something by a parameter. */
 export const asksBy = (parameter: Parameter, request: ChatRequest): boolean => asksFor(parameter, request[fields[parameter]]);

@@ -117,7 +117,8 @@ class Draft {
   }
 
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
-    if (value === null || value === undefined) return;
+    // wire: OpenAI answers 400 to an empty `stop` (langtail/langtail-node#42, 2024-07), its newer models too (sbintuitions/flexeval#218, 2025-08)
+    if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
     else if (wire === 'n') refuseSeveral(Number(value));
     else if (asksFor(wire, value)) this.adjustments.add(wire, 'dropped');

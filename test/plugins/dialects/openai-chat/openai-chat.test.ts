@@ -119,6 +119,8 @@ describe('the body', () => {
     ['openai', { tools: [], responseFormat: { type: 'json_object' } }, { response_format: { type: 'json_object' } }, []],
     ['openai', { tools: [], toolChoice: 'auto', parallelToolCalls: false }, {}, []],
     ['openai', { toolChoice: 'none', parallelToolCalls: true }, {}, []],
+    ['openai', { stop: [] }, {}, []],
+    ['perplexity', { stop: [] }, {}, []],
     ['openai', { toolChoice: 'required' }, { tool_choice: 'required' }, []],
   ])('has the fields that %s expects: %j', (name, said, wanted, changes) => {
     const { model: _, messages: _messages, stream: _stream, ...sent } = bodyOf(name, said);

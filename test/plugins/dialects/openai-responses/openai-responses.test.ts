@@ -95,7 +95,16 @@ describe('the body', () => {
     ],
     [
       'what asks for nothing',
-      { n: 1, presencePenalty: 0, frequencyPenalty: 0, logprobs: false, responseFormat: { type: 'text' }, tools: [] },
+      {
+        n: 1,
+        presencePenalty: 0,
+        frequencyPenalty: 0,
+        logprobs: false,
+        responseFormat: { type: 'text' },
+        tools: [],
+        stop: [],
+        logitBias: {},
+      },
       {},
       [],
     ],
