@@ -84,9 +84,12 @@ const quotaWords: FaultWords = {
   code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance|\barrearage\b|free.?tier.?only|bill.?overdue|commodity.?not.?purchased/i,
   message: /insufficient (?:account )?quota\b|exceeded your current quota|billing hard limit|enable billing/i,
 };
-/** Sentences that show an empty account under every status. Those of `quotaWords` may mean a limit of requests under 429. */
+/**
+ * Sentences that show an empty account under every status. Those of `quotaWords` may mean a limit of requests under 429.
+ * wire: the last two are of Zhipu, Z.ai in China (continuedev/continue#11823, 2026-03; langgenius/dify#5850, 2024-07).
+ */
 const emptyAccount =
-  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
+  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits|余额不足|账户已欠费/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
   message:
@@ -94,12 +97,14 @@ const keyWords: FaultWords = {
 };
 /**
  * wire: 400 "Model Not Exist" (DeepSeek: deepwn/addi#13, 2026-03; Alibaba Cloud Model Studio: Error codes), "Unknown Model, please check
- * the model code." (Z.ai: deepseek-ai/DeepSeek-V3#1103, 2026-02), "… is not a valid model ID" (OpenRouter: continuedev/continue#10758,
+ * the model code." (Z.ai: deepseek-ai/DeepSeek-V3#1103, 2026-02), the same in Chinese, and behind "[1211][" on the Messages API (Zhipu:
+ * Kohaku-Lab/KohakuTerrarium#73, 2026-07), "… is not a valid model ID" (OpenRouter: continuedev/continue#10758,
  * 2026-02), the type `invalid_model` (Mistral: tmc/langchaingo#1233; Perplexity: FerroxLabs/wayland#603, 2026-07).
  */
 const modelWords: FaultWords = {
   code: /model_not_found|\binvalid_model\b/i,
-  message: /\bmodel_not_found\b|model identifier is invalid|^model not exist\b|^unknown model, please check\b|is not a valid model id\b/i,
+  message:
+    /\bmodel_not_found\b|model identifier is invalid|^model not exist\b|^(?:\[1211\]\[)?(?:unknown model, please check\b|模型不存在)|is not a valid model id\b/i,
 };
 /**
  * wire: a provider that does not serve the place where the gateway runs, or its account, says so

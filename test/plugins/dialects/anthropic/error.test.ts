@@ -53,6 +53,18 @@ describe('an error reply', () => {
       { code: 'upstream_quota_exhausted' },
     ],
     [
+      400,
+      'invalid_request_error',
+      '[1211][模型不存在，请检查模型代码。][202607101208168fc2945483454efa]',
+      { code: 'upstream_model_not_found', retryable: true },
+    ],
+    [
+      400,
+      'invalid_request_error',
+      '[1211][Unknown Model, please check the model code.][202607101208168fc2945483454efa]',
+      { code: 'upstream_model_not_found', retryable: true },
+    ],
+    [
       401,
       'authentication_error',
       'invalid x-api-key',

@@ -303,6 +303,24 @@ describe('a fault of the provider or of its account', () => {
       'upstream_model_not_found',
     ],
     [
+      'an unknown model in a Chinese sentence, as of Zhipu',
+      400,
+      { error: { code: '1211', message: '模型不存在，请检查模型代码。' } },
+      'upstream_model_not_found',
+    ],
+    [
+      'an empty account in a Chinese sentence, as of Zhipu',
+      429,
+      { error: { code: '1113', message: '余额不足或无可用资源包,请充值。' } },
+      'upstream_quota_exhausted',
+    ],
+    [
+      'an account in arrears in a Chinese sentence, as of Zhipu',
+      429,
+      { error: { code: '1113', message: '您的账户已欠费，请充值后重试。' } },
+      'upstream_quota_exhausted',
+    ],
+    [
       'an unknown model in a sentence, as of OpenRouter',
       400,
       { error: { message: 'deepseek/deepseek-coder is not a valid model ID', code: 400 }, user_id: 'user_1' },
