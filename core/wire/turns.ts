@@ -71,7 +71,32 @@ export function turnsOf(given: readonly Message[]): Turns {
     if (last?.role === role) grow(last, message);
     else turns.push(grow(role === 'assistant' ? { role, messages: [] } : { role, results: [], parts: [] }, message));
   }
+  for (let at = 1; at < turns.length; at++) joinResults(turns[at] as Growing, turns[at - 1] as Growing);
   return { system: leading.flatMap(partsOf), turns };
+}
+
+/**
+ * Joins several results of one call, which clients send.
+ * wire: Bedrock answers 400 "contain duplicate Ids", and Anthropic refuses them too (BerriAI/litellm#20048, 2026-01);
+ * Gemini wants as many results as calls (Gemini API: Function calling).
+ */
+function joinResults(turn: Growing, before: Growing): void {
+  if (turn.role === 'assistant' || before.role === 'user' || turn.results.length < 2) return;
+  const calls = before.messages.flatMap(({ tool_calls: own = [] }) => own);
+  if (turn.results.length <= calls.length) return;
+  const open = Map.groupBy(calls, ({ id }): string | undefined => id);
+  const last = new Map<string | undefined, Message[]>();
+  const groups: Message[][] = [];
+  for (const result of turn.results.splice(0)) {
+    const { tool_call_id: id } = result;
+    const group = open.get(id)?.length === 0 ? (last.get(id) ?? []) : [];
+    open.get(id)?.pop();
+    if (group.push(result) === 1) groups.push(group);
+    last.set(id, group);
+  }
+  for (const [first, ...more] of groups as [Message, ...Message[]][]) {
+    turn.results.push(more.length === 0 ? first : { ...first, content: [first, ...more].flatMap(partsOf) });
+  }
 }
 
 function grow(turn: Growing, message: Message): Growing {

@@ -207,6 +207,19 @@ describe('tool turns', () => {
     expect(results.content.map((block: Body) => block['toolResult'].toolUseId)).toEqual(sent);
   });
 
+  it('have one result for each call, with all that a client sent for it', () => {
+    const answer = (content: string): Message => ({ role: 'tool', tool_call_id: 'call_0', content });
+    const messages: Message[] = [
+      user('?'),
+      { role: 'assistant', content: null, tool_calls: [call('call_0', 'tide')] },
+      answer('Wait.'),
+      answer('High'),
+    ];
+    expect(bodyOf({ messages, tools: [tide] })['messages'][2].content).toEqual([
+      { toolResult: { toolUseId: 'call_0', content: [{ text: 'Wait.' }, { text: 'High' }] } },
+    ]);
+  });
+
   it.each([
     ['every model', nova],
     ['Mistral', mistral],
