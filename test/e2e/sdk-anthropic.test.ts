@@ -197,9 +197,12 @@ test('the client counts tokens, and the reply marks an estimate', async () => {
   expect(response.headers.get('x-estimated')).toBe('true');
 });
 
-test('the client lists all models by pages, and retrieves one', async () => {
+test('the client lists all models by pages, retrieves one, and knows the id of the request', async () => {
   const ids: string[] = [];
   for await (const model of client.models.list({ limit: 2 })) ids.push(model.id);
   expect(ids).toEqual([...protocols]);
   expect(await client.models.retrieve('anthropic')).toMatchObject({ type: 'model', id: 'anthropic', created_at: expect.any(String) });
+  const { request_id: id, response } = await client.models.list().withResponse();
+  expect(id).toBe(response.headers.get('x-request-id'));
+  await expect(client.models.retrieve('none')).rejects.toMatchObject({ status: 404, requestID: expect.any(String) });
 });

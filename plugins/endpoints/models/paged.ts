@@ -10,14 +10,18 @@ import type { ModelInfo, ModelPage } from './wire.ts';
 /** Whether the caller speaks the Messages API. */
 export const isPaged = ({ headers }: Arrived): boolean => headers['anthropic-version'] !== undefined;
 
-/** An answer in the form of the Messages API, an error too. */
+/**
+ * An answer in the form of the Messages API, an error too.
+ * wire: its SDKs read the id of a request from the header `request-id` alone (anthropic-sdk-typescript 1.12)
+ */
 export function paged({ id }: Arrived, answer: () => object): Answer {
+  const headers = { 'request-id': id };
   try {
-    return json(answer());
+    return json(answer(), { headers });
   } catch (thrown) {
     if (!GatewayError.is(thrown)) throw thrown;
     const type = thrown.status === 404 ? 'not_found_error' : 'invalid_request_error';
-    return { ...json({ type: 'error', error: { type, message: thrown.message }, request_id: id }), status: thrown.status };
+    return json({ type: 'error', error: { type, message: thrown.message }, request_id: id }, { status: thrown.status, headers });
   }
 }
 
