@@ -2,7 +2,7 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { answerTool, refuseReserved } from '../families/answer-tool.ts';
+import { answerSchema, answerTool, refuseReserved } from '../families/answer-tool.ts';
 import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import type { Block, Writing } from './content.ts';
@@ -30,7 +30,7 @@ export function answerFormOf(request: ChatRequest, target: Target, writing: Writ
     case 'json_object':
       return { ...free, tool: answerToolOf({ type: 'object' }) };
     case 'json_schema': {
-      const schema = responseFormat.json_schema?.schema ?? { type: 'object' };
+      const schema = answerSchema(responseFormat) ?? { type: 'object' };
       const isOwn = isSameForm(request);
       if (!takesSchemas(target) || (!isOwn && needsTool(schema))) return { format: null, tool: answerToolOf(schema), isStrict: true };
       return {

@@ -5,6 +5,7 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
+import { answerSchema } from '../families/answer-tool.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';
@@ -113,7 +114,7 @@ class Draft {
       case 'json_object':
         return { schema: { type: 'object' }, forced: 'json' };
       case 'json_schema':
-        return { schema: responseFormat.json_schema?.schema ?? { type: 'object' }, forced: 'schema' };
+        return { schema: answerSchema(responseFormat) ?? { type: 'object' }, forced: 'schema' };
       default:
         throw unsupported('response_format.type', `Bedrock takes no response_format of type "${responseFormat?.type}".`);
     }

@@ -6,7 +6,7 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
-import { answerTool, refuseReserved } from '../families/answer-tool.ts';
+import { answerSchema, answerTool, refuseReserved } from '../families/answer-tool.ts';
 import { asksBy, asksFor } from '../families/missing.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
@@ -153,7 +153,7 @@ class Draft {
   }
 
   #answerTool(): readonly Fields[] {
-    const schema = this.#request.responseFormat?.json_schema?.schema;
+    const schema = answerSchema(this.#request.responseFormat);
     if (this.#place !== 'tool' || schema === undefined || schema === null) return [];
     const description = 'Gives the answer. Call it once, with the whole answer as its arguments, in place of writing the answer as text.';
     return [{ name: answerTool, description, ...this.#parameters(schema, 'response_format.json_schema') }];
@@ -184,7 +184,8 @@ class Draft {
     else if (forcesNothing(this.#request)) this.adjustments.add('tool_choice', 'dropped');
   }
 
-  #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {
+  #setFormat(config: Record<string, unknown>, format: ResponseFormat): void {
+    const { type } = format;
     if (type === 'text') return;
     if (type !== 'json_object' && type !== 'json_schema') {
       throw new GatewayError(
@@ -194,7 +195,7 @@ class Draft {
       );
     }
     config['responseMimeType'] = 'application/json';
-    const schema = wanted?.schema;
+    const schema = answerSchema(format);
     if (type !== 'json_schema' || schema === undefined || schema === null) return;
     if (this.#model.takesJsonSchema === true) config['responseJsonSchema'] = withLoneReferences(schema);
     else config['responseSchema'] = this.#reduced(schema, 'response_format.json_schema');
