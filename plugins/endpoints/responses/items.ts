@@ -29,7 +29,7 @@ export interface Conversation {
 export function messagesOf(items: readonly unknown[]): Conversation {
   const answered = new Set(items.map(fieldsOf).flatMap(({ type, call_id: id }) => (type === 'custom_tool_call_output' ? [id] : [])));
   const reading = new Reading(answered);
-  items.forEach((item, at) => reading.add(`input[${at}]`, fields(`input[${at}]`, item)));
+  items.forEach((item, at) => reading.add(`input[${at}]`, item));
   return reading.end();
 }
 
@@ -44,7 +44,8 @@ class Reading {
     this.#answered = answered;
   }
 
-  add(param: string, item: Fields): void {
+  add(param: string, given: unknown): void {
+    const item = fields(param, given);
     const type = optional(`${param}.type`, item['type'], text) ?? 'message';
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
@@ -56,8 +57,9 @@ class Reading {
     else if (type === search.call && isCallersSearch(item)) this.#ensureTurn().call(searchOf(item));
     else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
     else if (type === 'reasoning') this.#thought(param, item);
-    else if (ran.has(type)) this.#ensureTurn().item(item, type);
-    else this.#alone(unknownItem(param, item, type));
+    // wire: such an item needs its null fields too, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
+    else if (ran.has(type)) this.#ensureTurn().item(given as Fields, type);
+    else this.#alone(unknownItem(param, given as Fields, type));
   }
 
   end(): Conversation {

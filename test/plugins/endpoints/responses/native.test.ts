@@ -179,6 +179,17 @@ describe('a request', () => {
     expect(up.asked[0]?.json['input'].slice(1)).toEqual([input[1], 'call_id' in run ? made : input[2], input[3]]);
   });
 
+  it('has the null fields of items that the gateway does not read', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const input = [
+      { type: 'code_interpreter_call', id: 'ci_1', status: 'completed', code: '1', container_id: 'cntr_1', outputs: null },
+      { type: 'image_generation_call', id: 'ig_1', status: 'failed', result: null },
+      { type: 'shell_call_output', call_id: 'c1', output: [], max_output_length: null },
+    ];
+    await respond(gateway, { model: 'native', input });
+    expect(up.asked[0]!.json['input']).toEqual(input);
+  });
+
   it('has a search for tools with an id that is short enough', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const ran = { call_id: 'x'.repeat(65), execution: 'client' };
