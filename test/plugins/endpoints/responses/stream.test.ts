@@ -78,6 +78,12 @@ describe('a stream', () => {
     expect((await respond(gateway, { service_tier: 'auto' })).service_tier).toBe('default');
   });
 
+  it('has no service tier where the provider did not say which one served it, like a plain reply', async () => {
+    const { gateway } = await behind(chunks(event({ content: 'Hi' }), event({}, 'stop')), answers(completion('Hi')));
+    expect((await streamOf(gateway, { service_tier: 'flex' })).response.service_tier).toBeNull();
+    expect((await respond(gateway, { service_tier: 'flex' })).service_tier).toBeNull();
+  });
+
   it('has the summary of the reasoning before the answer, as a separate item', async () => {
     const { gateway } = await behind(
       chunks(event({ reasoning_content: 'I th' }), event({ reasoning_content: 'ink.' }), event({ content: 'Yes.' }), event({}, 'stop')),
