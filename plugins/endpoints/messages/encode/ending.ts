@@ -92,7 +92,7 @@ export class Ending {
     this.#native = native;
   }
 
-  get delta(): object {
+  get delta(): Fields {
     return { stop_reason: stopReason(this.#reason, this.#native), stop_sequence: null, ...this.#fields };
   }
 

@@ -74,8 +74,10 @@ class StreamEncoder implements Encoder {
       this.#release();
       this.#close();
     }
-    const { delta, counts: usage } = this.#ending;
-    this.#out += event('message_delta', JSON.stringify({ type: 'message_delta', delta, usage }));
+    const { delta: ending, counts: usage } = this.#ending;
+    // wire: this field alone is beside the delta (anthropic-sdk-typescript 1.12, BetaRawMessageDeltaEvent)
+    const { context_management, ...delta } = ending;
+    this.#out += event('message_delta', JSON.stringify({ type: 'message_delta', delta, usage, context_management }));
     this.#out += event('message_stop', '{"type":"message_stop"}');
     return this.#out;
   }

@@ -145,7 +145,8 @@ describe('an answer of a provider of the same API', () => {
     expect(events.slice(-2)).toEqual([
       {
         type: 'message_delta',
-        delta: { stop_reason: 'tool_use', stop_sequence: null, context_management: { applied_edits: [] }, ...ending },
+        delta: { stop_reason: 'tool_use', stop_sequence: null, ...ending },
+        context_management: { applied_edits: [] },
         usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 2, output_tokens: 7, service_tier: 'standard' },
       },
       { type: 'message_stop' },
