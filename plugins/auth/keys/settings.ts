@@ -57,11 +57,12 @@ const oneOf =
     return found;
   };
 
+/** @param meaning of null */
 const atLeastOne =
-  <T>(check: Check<T>): Check<T[]> =>
+  <T>(check: Check<T>, meaning: string): Check<T[]> =>
   (param, value) => {
     const items = listOf(check)(param, value);
-    if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null means none');
+    if (items.length === 0) throw wrongValue(param, `needs at least one entry; null means ${meaning}`);
     return items;
   };
 
@@ -113,11 +114,11 @@ const expires: Check<string> = (param, value) => {
 };
 
 const checks: { readonly [Name in keyof KeySettings]: Check<NonNullable<KeySettings[Name]>> } = {
-  models: atLeastOne(filled),
+  models: atLeastOne(filled, 'all models'),
   metadata,
   log_bodies: boolean,
   cache: boolean,
-  reasoning_fields: atLeastOne(oneOf<ReasoningField>(['reasoning', 'reasoning_content'])),
+  reasoning_fields: atLeastOne(oneOf<ReasoningField>(['reasoning', 'reasoning_content']), 'those of the server'),
   limits,
   expires,
   disabled: boolean,

@@ -241,6 +241,13 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([refused.status, refused.body.error.code, refused.body.error.param]).toEqual([status, code, param]);
   });
 
+  test.each([
+    ['models', 'null means all models'],
+    ['reasoning_fields', 'null means those of the server'],
+  ])('an empty list of %s is refused with what null means', async (name, meaning) => {
+    expect((await api(gateway, 'POST', '', { name: 'x', [name]: [] })).body.error.message).toContain(meaning);
+  });
+
   test('are for the admin only, and are changed by JSON only', async () => {
     const own = { authorization: `Bearer ${yamlKey}` };
     expect([
