@@ -27,7 +27,7 @@ const refused: Readonly<Record<string, readonly unknown[]>> = {
 const about: About = {
   summary: 'Continue a text, for clients from before chats',
   body: 'CompletionRequest',
-  answer: { 'application/json': 'TextCompletion', 'text/event-stream': 'TextCompletion' },
+  answer: { 'application/json': 'TextCompletion', 'text/event-stream': ['TextCompletion', 'ErrorReply'] },
 };
 
 export const completionsDoor: Omit<Door, 'path'> = {

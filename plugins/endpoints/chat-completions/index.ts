@@ -13,7 +13,7 @@ import { parseChatRequest } from './parse.ts';
 const about: About = {
   summary: 'Answer a chat',
   body: 'ChatCompletionRequest',
-  answer: { 'application/json': 'ChatCompletion', 'text/event-stream': 'ChatCompletionChunk' },
+  answer: { 'application/json': 'ChatCompletion', 'text/event-stream': ['ChatCompletionChunk', 'ErrorReply'] },
 };
 
 const chatDoor: Omit<Door, 'path'> = {

@@ -18,6 +18,9 @@ const adminKey = 'admin-0123456789abcdef';
 const as = (who: string): Record<string, string> => ({ authorization: `Bearer ${who}` });
 const chat = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
 const mocked = { model: 'mock', messages: [{ role: 'user', content: 'Weather in Rome? Think.' }] };
+/** The answer breaks off after it has begun, so its last event is an error. */
+const cut = 'one two three [[cut:2]]';
+const broken = { model: 'mock', messages: [{ role: 'user', content: cut }] };
 const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } };
 
 let folder: string;
@@ -103,22 +106,29 @@ const asked: Readonly<Record<string, () => Case[]>> = {
     post({ ...chat, stream: true, stream_options: { include_usage: true } }),
     post({ ...mocked, tools: [tool] }),
     post({ ...mocked, reasoning_effort: 'low', stream: true }),
+    post({ ...broken, stream: true }),
   ],
   'POST /{host}/deployments/{model}/chat/completions': () => [
     at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages })),
   ],
   'POST /{host}/deployments/{model}/completions': () => [at('/openai/deployments/plain/completions', post({ prompt: 'hi' }))],
   'POST /{host}/deployments/{model}/embeddings': () => [at('/openai/deployments/vectors/embeddings', post({ input: 'hi' }))],
-  'POST /completions': () => [post({ model: 'plain', prompt: 'hi' }), post({ model: 'plain', prompt: ['hi'], stream: true })],
+  'POST /completions': () => [
+    post({ model: 'plain', prompt: 'hi' }),
+    post({ model: 'plain', prompt: ['hi'], stream: true }),
+    post({ model: 'mock', prompt: cut, stream: true }),
+  ],
   'POST /messages': () => [
     post(messages),
     post({ ...messages, stream: true }),
+    post({ ...messages, ...broken, stream: true }),
     post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }),
   ],
   'POST /messages/count_tokens': () => [post(messages)],
   'POST /responses': () => [
     post(input),
     post({ ...input, stream: true }),
+    post({ model: 'mock', input: cut, stream: true }),
     post({ ...input, model: 'mock', reasoning: { effort: 'low', summary: 'auto' } }),
   ],
   'POST /responses/compact': () => [post(input)],
@@ -231,16 +241,18 @@ async function faultsOf({ method, path, spec }: Operation, response: Response): 
             ({ instancePath, message, params }) => `${status} ${instancePath} ${message} ${JSON.stringify(params)}`,
           );
   };
-  if (found['x-itemSchema'] !== undefined) return (await eventsOf(response)).flatMap((one) => check(one, 'x-itemSchema'));
+  if (found['x-itemSchema'] !== undefined) {
+    const events = await eventsOf(response, { isEndless: path.endsWith('/stream') });
+    return events.flatMap((one) => check(one, 'x-itemSchema'));
+  }
   if (found.schema === undefined) return (await response.text()) === '' ? ['an empty answer'] : [];
   return check(await response.json(), 'schema');
 }
 
 /** The data of the events; of an endless stream, that of the first event. */
-async function eventsOf(response: Response): Promise<unknown[]> {
+async function eventsOf(response: Response, { isEndless }: { isEndless: boolean }): Promise<unknown[]> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = '';
-  const isEndless = response.headers.get('x-accel-buffering') !== null;
   for (;;) {
     const { done, value } = await reader.read();
     text += Buffer.from(value ?? []).toString();
