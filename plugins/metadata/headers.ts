@@ -71,7 +71,7 @@ export function withHeaders(
   let found: Record<string, string> | null = null;
   let kept = 0;
   let isCut = false;
-  let replaced: string | null = null;
+  let replaced: string[] | null = null;
   for (const header in headers) {
     const name = nameIn(header);
     if (name === '') continue;
@@ -80,15 +80,16 @@ export function withHeaders(
     const value = headerText(headers[header] ?? '');
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
     // safety: the operator's values decide who pays and whose limits count, not the caller's
-    if (Object.hasOwn(metadata, entry)) replaced = value === metadata[entry] ? replaced : entry;
-    else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
+    if (Object.hasOwn(metadata, entry)) {
+      if (value !== metadata[entry]) (replaced ??= []).push(entry);
+    } else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
   return {
     metadata: found ?? metadata,
     changes: [
       ...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []),
-      ...(replaced === null ? [] : [`${replaced} is what the key sets`]),
+      ...(replaced ?? []).map((entry) => `${entry} is what the key sets`),
     ],
   };
 }

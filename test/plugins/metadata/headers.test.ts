@@ -97,15 +97,19 @@ describe('metadata/headers', () => {
     ]);
   });
 
-  it('keeps the value that the key of the caller sets, and says so', async () => {
+  it('keeps the values that the key of the caller sets, and says so of each', async () => {
     const { chat, records } = await gatewayOf({
       ...oneUpstream((await provider()).url),
-      keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search' } }],
+      keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search', tier: 'gold' } }],
     });
-    await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'evil', 'x-gateway-user': 'ann' });
-    await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'search' });
-    expect(records.map(({ metadata }) => metadata)).toEqual([{ team: 'search', user: 'ann' }, { team: 'search' }]);
-    expect(records.map(({ adjustments }) => adjustments)).toEqual([[{ parameter: 'metadata', change: 'team is what the key sets' }], []]);
+    const authorization = 'Bearer a-key-of-the-search-team';
+    await chat({}, { authorization, 'x-gateway-team': 'evil', 'x-gateway-user': 'ann', 'x-gateway-tier': 'free' });
+    await chat({}, { authorization, 'x-gateway-team': 'search' });
+    const ofKey = { team: 'search', tier: 'gold' };
+    expect(records.map(({ metadata }) => metadata)).toEqual([{ ...ofKey, user: 'ann' }, ofKey]);
+    const [changed, same] = records.map(({ adjustments }) => adjustments.map(({ change }) => change));
+    expect(changed).toEqual(['team is what the key sets', 'tier is what the key sets']);
+    expect(same).toEqual([]);
   });
 
   it.each<[string, Parameters<typeof probe>[0]]>([
