@@ -78,11 +78,13 @@ export function withHeaders(
     found ??= bare(metadata);
     const entry = name.slice(0, limits.max_length);
     const value = headerText(headers[header] ?? '');
-    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
     // safety: the operator's values decide who pays and whose limits count, not the caller's
     if (Object.hasOwn(metadata, entry)) {
       if (value !== metadata[entry]) (replaced ??= []).push(entry);
-    } else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
+      continue;
+    }
+    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
+    if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
   return {

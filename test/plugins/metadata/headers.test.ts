@@ -97,6 +97,12 @@ describe('metadata/headers', () => {
     ]);
   });
 
+  it('does not say that it cut where the only other entry is one that the key sets', () => {
+    const own = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at}`, 'v']));
+    const { changes } = withHeaders({ team: 'search' }, { ...own, 'x-gateway-team': 'x'.repeat(300) }, limits);
+    expect(changes).toEqual(['team is what the key sets']);
+  });
+
   it('keeps the values that the key of the caller sets, and says so of each', async () => {
     const { chat, records } = await gatewayOf({
       ...oneUpstream((await provider()).url),
