@@ -29,6 +29,13 @@ const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 const whole = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
 /**
+ * Whether a client has the answer with this tag.
+ * safety: everybody may send this header, and to split it at blanks and a comma takes 0.1 s where it is 15 kB of blanks.
+ * @param known its header `if-none-match`
+ */
+export const isKnown = (etag: string, known = ''): boolean => known.split(',').some((one) => one.trim() === etag);
+
+/**
  * The answer with a tag of its content, or 304 where that is the tag of the answer that the client has. A page that asks every ten
  * seconds gets a body only where something has changed.
  * @param known its header `if-none-match`
@@ -38,9 +45,7 @@ export function unlessKnown(answer: Answer, known: string | undefined): Answer {
   if (status !== 200 || typeof body !== 'string') return answer;
   // weak: the bytes differ by coding
   const etag = `W/"${hash('sha1', body, 'base64url')}"`;
-  return known?.split(/\s*,\s*/).includes(etag) === true
-    ? { status: 304, headers: { ...headers, etag }, body: '' }
-    : { ...answer, headers: { ...headers, etag } };
+  return isKnown(etag, known) ? { status: 304, headers: { ...headers, etag }, body: '' } : { ...answer, headers: { ...headers, etag } };
 }
 
 /**

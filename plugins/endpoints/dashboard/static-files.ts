@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { codingOf } from '../../../core/log/compressed.ts';
+import { codingOf, isKnown } from '../../../core/log/compressed.ts';
 import type { Coding } from '../../../core/log/compressed.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { pageFields, timeFilters } from '../../../core/log/filters.ts';
@@ -121,7 +121,7 @@ export function serveFile(file: StaticFile, headers: Readonly<Record<string, str
   const coding = codingOf(headers['accept-encoding']);
   const etag = `"${file.etag}${coding === 'identity' ? '' : `-${coding}`}"`;
   const common = { etag, 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
-  if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag) === true) return { status: 304, headers: common, body: '' };
+  if (isKnown(etag, headers['if-none-match'])) return { status: 304, headers: common, body: '' };
   return {
     headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) },
     body: encoded(file, coding),

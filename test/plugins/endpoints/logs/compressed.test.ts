@@ -4,7 +4,9 @@ import { request } from 'node:http';
 import { brotliDecompressSync, createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
-import { compressed } from '../../../../core/log/compressed.ts';
+import { compressed, unlessKnown } from '../../../../core/log/compressed.ts';
+import { serveFile } from '../../../../plugins/endpoints/dashboard/static-files.ts';
+import { cpuMsOf } from '../../../_kit/cpu.ts';
 import { testGateway } from '../../../_kit/gateway.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
@@ -81,6 +83,16 @@ describe('an answer of the log', () => {
     scene.log.add({ createdAt: at(1) });
     expect((await tagged('/api/stats', { 'if-none-match': before as string }))[0]).toBe(200);
     expect((await tagged('/api/nothing', { 'if-none-match': '*' }))[0]).toBe(404);
+  });
+
+  it('has its tag looked up in a header of 15 kB of blanks in linear time', () => {
+    const known = `"another"${' '.repeat(15_000)}"more"`;
+    const file = { type: 'text/css', bytes: Buffer.from('a'), coded: new Map(), etag: 'tag' };
+    const look = (): void => {
+      expect(unlessKnown({ body: '{}', headers: {} }, known).status).toBeUndefined();
+      expect(serveFile(file, { 'if-none-match': known }).status).toBeUndefined();
+    };
+    expect(cpuMsOf(() => Array.from({ length: 20 }, look))).toBeLessThan(500);
   });
 
   it('that is small is not compressed', async () => {
