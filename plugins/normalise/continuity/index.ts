@@ -146,6 +146,12 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
   return { ...message, ...text, ...(details.length > 0 && { reasoning_details: details }) };
 }
 
+/**
+ * safety: a request may hold a hundred thousand tool calls. If Redis were asked for all of them at
+ * once, its answers would come late, and it would count as away for the limits of all callers.
+ */
+const mostAtOnce = 500;
+
 /** The request with the kept reasoning state put back into its assistant messages. */
 async function recalled(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
   // safety: a tool call at its place gets its thought back only once. Otherwise
@@ -158,7 +164,13 @@ async function recalled(request: ChatRequest, recall: Recall): Promise<ChatReque
     place.pass(message);
   }
   if (owners.size === 0) return request;
-  const thoughts = new Map(await Promise.all(Array.from(owners, async ([id, message]) => [message, await recall(id)] as const)));
+  const thoughts = new Map<Message, Thought | undefined>();
+  const asked: Promise<unknown>[] = [];
+  for (const [id, message] of owners) {
+    asked.push(recall(id).then((thought) => thoughts.set(message, thought)));
+    if (asked.length === mostAtOnce) await Promise.all(asked.splice(0));
+  }
+  await Promise.all(asked);
   const messages = request.messages.map((message) => {
     const thought = thoughts.get(message);
     return thought !== undefined && isPieceOf(thought, message) ? withThought(message, thought) : message;

@@ -314,6 +314,24 @@ describe('with Redis', () => {
     await expect.poll(async () => await health(two)).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
   });
 
+  test('is asked for 500 tool calls at a time', async () => {
+    const server = await startRedis();
+    const redis = new Redis(server.url);
+    onTestFinished(async () => {
+      redis.disconnect();
+      await server.stop();
+    });
+    const gateway = await gatewayWith(sharing(server.url) as any);
+    await expect.poll(async () => (await health(gateway)).redis).toEqual({ connected: true });
+    upstream.script(answers(completion('Warm.')));
+    const turns = Array.from({ length: 2000 }, (_, at) => plainTurn(`call_${at}`).slice(1)).flat();
+    // the first 500 get no answer, so the others are not asked for
+    server.freeze();
+    expect((await gateway.chat({ messages: [{ role: 'user', content: 'hi' }, ...turns] })).status).toBe(200);
+    server.thaw();
+    await expect.poll(async () => await redis.info('commandstats')).toContain('cmdstat_get:calls=500,');
+  });
+
   test.each(['no JSON', 'null', '{"details":"x","reasoning":""}', '{"details":[],"reasoning":null}'])(
     'goes on where Redis has %s in the place of a thought',
     async (text) => {
