@@ -83,7 +83,8 @@ export class KeptKeys {
   async #read(table: KeyTable): Promise<void> {
     const before = new Map(this.#keys);
     const { version, keys, isWhole } = await table.changes(this.#version);
-    const gone = isWhole ? [...before.keys()].filter((name) => !keys.some((key) => key.name === name)) : [];
+    const found = new Set(keys.map(({ name }) => name));
+    const gone = isWhole ? [...before.keys()].filter((name) => !found.has(name)) : [];
     this.#version = version;
     this.#isRead = true;
     this.#take([...keys, ...gone.map((name) => ({ name, version, data: null }))], isWhole ? before : null);

@@ -55,3 +55,15 @@ test('the keys of a database that was replaced are forgotten', async () => {
   expect([...kept.all().keys()]).toEqual(['both']);
   expect(kept.get('both')?.entry.disabled).toBe(false);
 });
+
+test('20,000 keys of a database that was replaced are forgotten in linear time', async () => {
+  const kept = new KeptKeys();
+  for (let at = 0; at < 20_000; at++) kept.take(keyOf(`old-${at}`, 7));
+  const store = slowStore();
+  const reading = kept.refresh(store.table);
+  store.answer(Array.from({ length: 20_000 }, (_, at) => keyOf(`new-${at}`, 3)));
+  const before = process.threadCpuUsage();
+  await reading;
+  expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1000);
+  expect(kept.all().size).toBe(20_000);
+});
