@@ -10,9 +10,32 @@ import { Text } from './text.js';
 /** The time of the library grows faster than the length of some texts; a longer text is shown unchanged. */
 const longest = 100_000;
 
+/** The levels of quotes and lists in each other that are drawn. */
+const deepest = 50;
+
+/** @param {any[]} pieces @returns {boolean} */
+const isDeeper = (pieces, levels = deepest) =>
+  levels === 0 || pieces.some(({ tokens, items }) => isDeeper(tokens ?? items ?? [], levels - 1));
+
+/**
+ * The pieces of a text; the whole text where it cannot be split.
+ * safety: thousands of quotes in each other overflow the stack, in the library or later, and the page would stay empty
+ * @param {string} text @returns {any[]}
+ */
+function piecesOf(text) {
+  const whole = [{ type: 'code', text }];
+  if (text.length > longest) return whole;
+  try {
+    const pieces = lexer(text, { gfm: true, breaks: true });
+    return isDeeper(pieces) ? whole : pieces;
+  } catch {
+    return whole;
+  }
+}
+
 /** @param {{ text: string }} props */
 export function Markdown({ text }) {
-  const pieces = useMemo(() => (text.length > longest ? [{ type: 'code', text }] : lexer(text, { gfm: true, breaks: true })), [text]);
+  const pieces = useMemo(() => piecesOf(text), [text]);
   return html`<${Pieces} of=${pieces} />`;
 }
 
