@@ -95,7 +95,8 @@ export class Drain {
     this.#lookAt = performance.now() + lookForOrphansMs;
     const mine = new Set([this.#own, ...this.#orphans.keys()].map(({ folder }) => folder));
     for (const [folder, until] of this.#unreadable) if (performance.now() < until) mine.add(folder);
-    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#take(instance);
+    const closed = (folder: string, error: unknown): void => this.#putOff(folder, messageOf(error));
+    for (const instance of adoptOrphans(this.#settings.root, mine, closed)) this.#take(instance);
     if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
   }
 
@@ -198,12 +199,13 @@ export class Drain {
     try {
       this.#orphans.set(this.#tail(instance.folder, true), instance);
     } catch (error) {
-      this.#putOff(instance, messageOf(error));
+      this.#putOff(instance.folder, messageOf(error));
+      instance.claim.release();
     }
   }
 
   /** safety: a journal that cannot be read must not keep all other journals, and the log itself, from being read. */
-  #putOff({ folder, claim }: Instance, reason: string): void {
+  #putOff(folder: string, reason: string): void {
     if (!this.#unreadable.has(folder)) {
       this.#settings.warn(
         'the journal that a dead gateway left cannot be read; it stays where it is and is tried again, and the others are stored',
@@ -211,13 +213,11 @@ export class Drain {
       );
     }
     this.#unreadable.set(folder, performance.now() + readAgainMs);
-    claim.release();
   }
 
-  #giveUp({ folder, claim }: Instance): void {
+  #giveUp(folder: string): void {
     this.#unreadable.delete(folder);
     this.#settings.warn('the journal that a dead gateway left was deleted before all of it was stored', { folder });
-    claim.release();
   }
 
   async #drainOrphan(tail: Tail, instance: Instance): Promise<void> {
@@ -226,7 +226,9 @@ export class Drain {
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       this.#forget(tail);
-      return existsSync(instance.folder) ? this.#putOff(instance, error.message) : this.#giveUp(instance);
+      if (existsSync(instance.folder)) this.#putOff(instance.folder, error.message);
+      else this.#giveUp(instance.folder);
+      return instance.claim.release();
     }
     // the store has the last batch of this journal, and nobody writes to it any more
     this.#forget(tail);

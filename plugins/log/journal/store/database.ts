@@ -2,7 +2,8 @@
  * The store for `gateway db` and `gateway doctor`: reads which migrations it has
  * without changing it, applies the others, and says why the store takes no records.
  */
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Client } from 'pg';
 import type { MigrationState } from './migrations.ts';
@@ -12,6 +13,7 @@ import { createStore } from './open.ts';
 import { verified } from './postgres-address.ts';
 import type { StoreSettings } from './store.ts';
 import { sqliteFile } from './sqlite.ts';
+import { rootOf } from '../write/segments.ts';
 
 export interface Database {
   /** Its address without a password. */
@@ -30,7 +32,7 @@ export function databaseOf(settings: StoreSettings): Database {
   return {
     place: isServer ? `postgres ${placeOf(url ?? '')}` : `sqlite ${sqliteFile(dataDir)}`,
     migrations: () => (isServer ? onServer(url ?? '', ofServer) : ofFile(sqliteFile(dataDir))),
-    hindrance: async () => (isServer ? await onServer(url ?? '', hindranceOn) : null),
+    hindrance: async () => hindranceIn(settings) ?? (isServer ? await onServer(url ?? '', hindranceOn) : null),
     async migrate() {
       const opened = await createStore(settings);
       try {
@@ -46,6 +48,34 @@ export function databaseOf(settings: StoreSettings): Database {
 function placeOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? '(address not shown)' : `${parsed.host}${parsed.pathname}`;
+}
+
+/** Reading the store does not need the right to write it, nor any right to the journals, so it looks well without them. */
+function hindranceIn({ store, dataDir }: StoreSettings): { text: string; fix: string } | null {
+  const root = rootOf(dataDir);
+  const files = store === 'sqlite' ? ['', '-wal', '-shm'].map((part) => sqliteFile(dataDir) + part) : [];
+  const closed =
+    [...files, root].find(isClosed) ??
+    (existsSync(root)
+      ? readdirSync(root)
+          .map((name) => join(root, name))
+          .find(isClosed)
+      : undefined);
+  if (closed === undefined) return null;
+  return {
+    text: `does not get all records, because this user may not read and write ${closed}`,
+    fix: 'give all of server.data_dir to the user of the gateway (chown -R)',
+  };
+}
+
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return false;
+  } catch (error) {
+    // a disk that is mounted read-only is a finding about the disk
+    return !['ENOENT', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
 }
 
 const tableNames = "select name from sqlite_master where type = 'table' and name = 'gateway_migrations'";

@@ -2,7 +2,19 @@
  * The files of a journal: `<data_dir>/journal/<instance>/00000001.seg …`. Each instance has its own folder, with a `lock` that the
  * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. Both threads use them.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 as uuid } from 'uuid';
@@ -81,13 +93,21 @@ export function remakeInstance({ folder, claim: former }: Instance): Instance {
   throw new Error(`no file in ${folder} can be locked`);
 }
 
-/** Takes the locks of all folders whose instances are dead, and returns them. */
-export function adoptOrphans(root: string, mine: ReadonlySet<string>): Instance[] {
+/**
+ * Takes the locks of all folders whose instances are dead, and returns them.
+ * @param closed is told of each folder into which this process may not look, for example that of another user
+ */
+export function adoptOrphans(root: string, mine: ReadonlySet<string>, closed?: (folder: string, error: unknown) => void): Instance[] {
   if (!existsSync(root)) return [];
   const names = readdirSync(root).filter((name) => /^[0-9a-f-]{36}$/.test(name));
   return names.flatMap((name) => {
     const folder = join(root, name);
-    if (mine.has(folder) || !existsSync(join(folder, 'lock'))) return [];
+    try {
+      if (mine.has(folder) || statSync(join(folder, 'lock'), { throwIfNoEntry: false }) === undefined) return [];
+    } catch (error) {
+      closed?.(folder, error);
+      return [];
+    }
     const claimed = claim(folder);
     return claimed === null ? [] : [{ folder, claim: claimed }];
   });

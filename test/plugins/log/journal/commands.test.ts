@@ -1,7 +1,10 @@
 /** What `gateway db status` prints; test/e2e/log.test.ts runs it on a real store. */
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { showDatabase } from '../../../../plugins/log/journal/commands.ts';
+import { checkStore, showDatabase } from '../../../../plugins/log/journal/commands.ts';
 import { stateOf } from '../../../../plugins/log/journal/store/migrations.ts';
+import { folder } from './scene.ts';
 
 const database = (...applied: boolean[]) => ({
   place: 'sqlite logs.db',
@@ -48,4 +51,24 @@ describe('gateway db status', () => {
       upToDate: false,
       migrations: [{ id: 1 }, { id: 2, isApplied: false }],
     }));
+});
+
+describe('gateway doctor', () => {
+  it.each(['logs.db-wal', 'journal', 'journal/01a229ef-d520-7794-8898-a0bdaf944345'])(
+    'names a part of the data directory that this user may not write, because the store looks well without it: %s',
+    async (part) => {
+      const { path, remove } = folder();
+      const closed = join(path, part);
+      mkdirSync(dirname(closed), { recursive: true });
+      // the kernel refuses a link to itself, as it refuses a file of another user
+      symlinkSync(closed, closed);
+      expect(await checkStore(path, { store: 'sqlite', retention_days: 0 })).toMatchObject({
+        state: 'fault',
+        text: `sqlite ${join(path, 'logs.db')} does not get all records, because this user may not read and write ${closed}`,
+      });
+      rmSync(closed);
+      expect(await checkStore(path, { store: 'sqlite', retention_days: 0 })).toMatchObject({ state: 'note' });
+      remove();
+    },
+  );
 });

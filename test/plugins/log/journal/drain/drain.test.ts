@@ -1,4 +1,15 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -381,6 +392,26 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     while (await next.step());
     expect(await ids()).toEqual([0, 1, 2].map((number) => idAt(begin, number)));
     expect(existsSync(unreadable.folder)).toBe(false);
+    former.close();
+    next.close();
+  });
+
+  test('a journal into which the gateway may not look is reported once, and is stored when the gateway may', async () => {
+    const { folder: left, claim } = createInstance(root);
+    writeFileSync(pathOf(left, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished()) }]));
+    claim.release();
+    const lock = join(left, 'lock');
+    renameSync(lock, join(left, 'away'));
+    // the kernel refuses a link to itself, as it refuses a folder of another user
+    symlinkSync('lock', lock);
+    warnings.length = 0;
+    const former = drainOf();
+    while (await former.step());
+    expect([await ids(), warnings]).toEqual([[], [expect.stringContaining('cannot be read')]]);
+    renameSync(join(left, 'away'), lock);
+    const next = drainOf();
+    while (await next.step());
+    expect([await ids(), existsSync(left)]).toEqual([[idAt(begin, 0)], false]);
     former.close();
     next.close();
   });
