@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createAdminKey, shortestKey } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../log/folder.ts';
+import { isHeaderValue } from '../names.ts';
 import { Secret } from '../secret.ts';
 
 /** A key that was made just now. The operator is told once. */
@@ -66,7 +67,8 @@ function readKept(dataDir: string): Secret | null {
   } catch {
     return null;
   }
-  if (text.length < shortestKey) {
+  // after a power cut a disk may hold null bytes, which nobody can send
+  if (text.length < shortestKey || !isHeaderValue(text)) {
     throw new Error(
       `${file} holds no admin key of ${shortestKey} characters or more. Delete the file, and the next start makes a key; or set server.admin_key.`,
     );
