@@ -59,11 +59,13 @@ const settingsOf = (dataDir: string, { store, url, retention_days: retentionDays
 
 /** A fault of the store ends the program with code 4. */
 async function withStore({ config, options }: CommandRun<StoreOptions>, work: (settings: StoreSettings) => Promise<void>): Promise<void> {
+  const settings = settingsOf(config.server.dataDir, options);
   try {
-    await work(settingsOf(config.server.dataDir, options));
+    await work(settings);
   } catch (cause) {
     if (cause instanceof Exit) throw cause;
-    throw new Exit(4, `The log store cannot be used: ${reasonOf(cause)}`, { cause });
+    const { databaseOf } = await import('./store/database.ts');
+    throw new Exit(4, `The log store cannot be used: ${reasonOf(cause)} (${databaseOf(settings).place})`, { cause });
   }
 }
 

@@ -196,7 +196,8 @@ describe('a command of an outsider’s plugin', () => {
     const refusal = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, words.length + 4]), words]);
     const database = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(refusal))).listen(0, '127.0.0.1');
     await once(database, 'listening');
-    const url = `postgres://u:p@127.0.0.1:${(database.address() as AddressInfo).port}/d`;
+    const place = `127.0.0.1:${(database.address() as AddressInfo).port}/d`;
+    const url = `postgres://u:p@${place}`;
     const { code, stdout, stderr } = await run([
       'db',
       'status',
@@ -204,7 +205,7 @@ describe('a command of an outsider’s plugin', () => {
       fileOf('refused.json', configWith(['stream/mock', { use: 'log/journal', with: { store: 'postgres', url } }])),
     ]);
     database.close();
-    expect([code, stdout, stderr.split('\n').at(-2)]).toEqual([4, '', 'The log store cannot be used: go ?[2J?31maway']);
+    expect([code, stdout, stderr.split('\n').at(-2)]).toEqual([4, '', `The log store cannot be used: go ?[2J?31maway (postgres ${place})`]);
   });
 
   it.concurrent('ends with exit code 2 for a flag that it does not have', async () => {
