@@ -33,7 +33,7 @@ export interface RunningProcess {
 
 // safety: several containers may share the directory, and a process id of another container means nothing here
 const prefix = `${hostname().replaceAll(/[^\w.-]/g, '_')}-`;
-const folderOf = (dataDir: string): string => join(dataDir, 'running');
+export const folderOf = (dataDir: string): string => join(dataDir, 'running');
 
 /** When the process with this id began; null: there is none. */
 function birthOf(pid: number): string | null {

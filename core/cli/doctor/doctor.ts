@@ -14,6 +14,7 @@ import { counted, printable, printableLines } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
 import { allRunning, isAnswering } from '../ask-running.ts';
+import { folderOf } from '../running-files.ts';
 import type { RunningProcess } from '../running-files.ts';
 import { contentsOf } from '../banner.ts';
 
@@ -121,16 +122,21 @@ const diskFault = (text: string, fix: string): Finding => ({ part: 'disk', state
 function ofDisk({ server: { dataDir } }: Config): Finding {
   let folder = dataDir;
   while (!existsSync(folder)) folder = dirname(folder);
+  // a gateway serves without its file in this folder too, but no command finds it
+  const running = folderOf(dataDir);
+  let looked = folder;
   try {
     accessSync(folder, constants.W_OK);
+    if (existsSync(running)) looked = running;
+    accessSync(looked, constants.W_OK);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EROFS'
       ? diskFault(
-          `${folder} is on a disk that is mounted read-only`,
+          `${looked} is on a disk that is mounted read-only`,
           'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir',
         )
       : diskFault(
-          `${folder} cannot be written by this user`,
+          `${looked} cannot be written by this user`,
           'give the folder to the user of the gateway, or name another one in server.data_dir',
         );
   }

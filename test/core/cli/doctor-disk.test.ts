@@ -34,6 +34,21 @@ test('gateway doctor says that a disk is mounted read-only, and does not blame f
   expect(stdout).toMatch(/✗ disk +\S+data is on a disk that is mounted read-only +→ find out why \(dmesg\)/);
 });
 
+test('gateway doctor says that the folder of running gateways cannot be written, because commands would not find a gateway then', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
+  const running = join(folder, 'data', 'running');
+  mkdirSync(running, { recursive: true });
+  const disk = mountSmallDisk(running, '64k');
+  onTestFinished(() => {
+    disk.unmount();
+    rmSync(folder, { recursive: true });
+  });
+  disk.refuseWrites();
+  writeFileSync(join(folder, 'gateway.config.yaml'), few);
+  const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
+  expect(stdout).toMatch(/✗ disk +\S+\/running is on a disk that is mounted read-only/);
+});
+
 test('gateway doctor says that a folder of server.data_dir is a file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
