@@ -14,7 +14,7 @@ export function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   if (!Array.isArray(targets)) return targetOf(fields, path, draft);
   const { mode } = fieldsOf(fields['strategy']);
   const groups = targets.map((raw, at): Target[] => {
-    const inner = withModelOf(fields, snake(fieldsOf(raw)));
+    const inner = withThoseOf(fields, snake(fieldsOf(raw)));
     const place = [...path, 'targets', at];
     const weight = numberOf(inner['weight']) ?? 1;
     if (mode === 'loadbalance' && weight <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
@@ -45,8 +45,13 @@ function shared(group: readonly Target[], share: number): Target[] {
   });
 }
 
-/** A target without a model takes that of the target around it. */
-function withModelOf(outer: Fields, inner: Fields): Fields {
+/** A target without a model or an address takes that of the target around it. */
+function withThoseOf(outer: Fields, inner: Fields): Fields {
   const { model } = fieldsOf(outer['override_params']);
-  return model === undefined ? inner : { ...inner, override_params: { model, ...fieldsOf(inner['override_params']) } };
+  return {
+    ...inner,
+    // safety: without it, prompts for a server of one's own would go to the vendor
+    custom_host: inner['custom_host'] ?? outer['custom_host'],
+    ...(model !== undefined && { override_params: { model, ...fieldsOf(inner['override_params']) } }),
+  };
 }

@@ -453,6 +453,14 @@ describe('in a config of Portkey', () => {
     ]);
   });
 
+  test('a target without an address has that of the config around it, as at Portkey', async () => {
+    const { loaded } = await importedPortkey(
+      'p.json',
+      '{ "custom_host": "http://own/v1", "targets": [{ "provider": "openai", "override_params": { "model": "a" } }, { "customHost": "http://inner/v1", "targets": [{ "provider": "groq", "override_params": { "model": "b" } }] }] }',
+    );
+    expect(loaded.ok && [...loaded.config.providers.values()].map(({ baseUrl }) => baseUrl)).toEqual(['http://own/v1', 'http://inner/v1']);
+  });
+
   test('a file with the name of one of its models becomes a policy with another name', async () => {
     const { loaded, notes } = await importedPortkey(
       'a.json',
