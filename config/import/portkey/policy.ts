@@ -19,7 +19,6 @@ export function writeStrategy(policy: Record<string, unknown>, root: Fields, { t
   const strategy = snake(fieldsOf(root['strategy']));
   const isShared = targets.some((target) => target.isShared && !target.isStandby);
   policy['strategy'] = isShared ? 'weighted' : 'ordered';
-  if (strategy['on_status_codes'] !== undefined) draft.note(['strategy', 'on_status_codes'], nextTarget);
   if (strategy['mode'] !== 'conditional') {
     if (isPolicy) writeCandidates(policy, targets, isShared);
   } else if (isPolicy) {
@@ -27,8 +26,6 @@ export function writeStrategy(policy: Record<string, unknown>, root: Fields, { t
     policy['rules'] = rulesOf(strategy, targets, draft);
   } else draft.note(['strategy', 'conditions'], '`rules` of a policy choose among models: give the targets override_params.model');
 }
-
-const nextTarget = 'the next target is asked after 429, 5xx, a time-out, a broken connection, a refused key or an empty account';
 
 /** Where some targets share the requests, those that stand by get no share, so they become fallbacks. */
 function writeCandidates(policy: Record<string, unknown>, targets: readonly Target[], isShared: boolean): void {

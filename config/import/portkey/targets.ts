@@ -12,22 +12,24 @@ import type { Target } from './target.ts';
 export function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const { targets } = fields;
   if (!Array.isArray(targets)) return targetOf(fields, path, draft);
-  const { mode } = fieldsOf(fields['strategy']);
+  const { mode, on_status_codes: codes } = snake(fieldsOf(fields['strategy']));
   const groups = targets.map((raw, at): Target[] => {
     const inner = withThoseOf(fields, snake(fieldsOf(raw)));
     const place = [...path, 'targets', at];
     const weight = numberOf(inner['weight']) ?? 1;
     if (mode === 'loadbalance' && weight <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
     if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], nested);
-    else noteOthers(inner, { path: place, known: ofTargets, draft });
+    noteOthers(inner, { path: place, known: ofTargets, draft });
     const group = targetsOf(inner, place, draft).map((target) => ({ ...target, names: [inner['name'], ...target.names] }));
     return mode === 'loadbalance' ? shared(group, weight) : group;
   });
+  if (codes !== undefined) draft.note([...path, 'strategy', 'on_status_codes'], nextTarget);
   if (mode !== 'fallback') return groups.flat();
   const first = groups.findIndex(({ length }) => length > 0);
   return groups.flatMap((group, at) => (at === first ? group : group.map((target) => ({ ...target, isStandby: true as const }))));
 }
 
+const nextTarget = 'the next target is asked after 429, 5xx, a time-out, a broken connection, a refused key or an empty account';
 const nested = 'policies do not stand in policies: its targets stand beside the others, as candidates or as fallbacks';
 
 /** The weight of a target inside its group. */

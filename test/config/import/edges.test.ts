@@ -461,6 +461,20 @@ describe('in a config of Portkey', () => {
     expect(loaded.ok && [...loaded.config.providers.values()].map(({ baseUrl }) => baseUrl)).toEqual(['http://own/v1', 'http://inner/v1']);
   });
 
+  test('the settings of a group of targets are listed', async () => {
+    const { notes } = await importedPortkey(
+      'p.json',
+      '{ "targets": [{ "retry": { "attempts": 2 }, "request_timeout": 5, "override_params": { "top_p": 1 }, "strategy": { "mode": "fallback", "on_status_codes": [429] }, "targets": [{ "provider": "groq", "override_params": { "model": "a" } }] }] }',
+    );
+    expect(notes.map((note) => note.split(': ')[1])).toEqual([
+      'targets[0].targets',
+      'targets[0].retry',
+      'targets[0].request_timeout',
+      'targets[0].override_params.top_p',
+      'targets[0].strategy.on_status_codes',
+    ]);
+  });
+
   test('a file with the name of one of its models becomes a policy with another name', async () => {
     const { loaded, notes } = await importedPortkey(
       'a.json',
