@@ -169,6 +169,7 @@ function readOne(read: Read, draft: Draft): Deployment[] {
       'nobody knows the vendor of this name; write the prefix of one, or a provider with `dialect: openai-chat` and its `base_url`',
     );
   }
+  if (split.model === '') return leave('it names no model');
   const vendor = Object.hasOwn(vendors, split.prefix) ? vendors[split.prefix] : undefined;
   if (vendor === undefined) {
     return leave(

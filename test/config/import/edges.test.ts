@@ -312,6 +312,12 @@ describe('an entry of model_list', () => {
     expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
   });
 
+  test('that names no model behind its vendor is left out and listed', async () => {
+    const { loaded, notes } = await imported(`${one}  \n`.replace('groq/a', 'azure/'));
+    expect(loaded.ok).toBe(true);
+    expect(notes[0]).toBe('1: a (azure/): left out: it names no model');
+  });
+
   test('that is listed twice is one target', async () => {
     const { models } = await configOf(
       'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n',
