@@ -37,9 +37,9 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
       Object.assign(draft.policy(id), { fallbacks, max_attempts: Math.min(mostAttempts, groups.attempts * (1 + fallbacks.length)) });
     }
   }
-  if (standby !== null && everywhere.length > 0 && [...groups.ids.values()].some((id) => id.endsWith('*'))) {
+  if (everywhere.length > 0 && [...groups.ids.values()].some((id) => id.endsWith('*'))) {
     draft.note(
-      standby.path,
+      (standby ?? settingOf(draft, 'fallbacks'))?.path ?? [],
       'not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy',
     );
   }

@@ -5,6 +5,7 @@ import type { Fields } from '../../../core/wire/fields.ts';
 import { bare, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { numberOf, textOf, textsOf, withinLimits } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
+import type { Deployment } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
 import type { Groups } from './fallbacks.ts';
 import { fallbackNames, mostAttempts, writeFallbacks } from './fallbacks.ts';
@@ -72,10 +73,13 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   draft.usual['strategy'] = strategy ?? 'weighted';
   for (const [group, id] of ids) {
     const members = deployments.filter((member) => member.group === group && numberOf(member.params['order']) !== null);
-    if (members.length > 0 && !id.endsWith('*')) draft.policy(id)['strategy'] = 'ordered';
+    if (id.endsWith('*')) for (const { path } of members) draft.note([...path, 'order'], notOfWildcards);
+    else if (members.length > 0) draft.policy(id)['strategy'] = 'ordered';
   }
   return name;
 }
+
+const notOfWildcards = 'not for names behind a wildcard: a name that needs it is a model of its own under `models`, with a policy';
 
 /** The group that an alias names. */
 const targetOf = (target: unknown): string => textOf(target) ?? textOf(fieldsOf(target)['model']) ?? '';
@@ -120,8 +124,9 @@ function writeRetries(draft: Draft): void {
 }
 
 const milliseconds = (seconds: number): number => withinLimits(seconds * 1000);
-/** The default of the schema. */
+/** The defaults of the schema. */
 const usualTotal = 900_000;
+const usualSeconds = 120;
 const limitsOfTime = (firstByte: number): Fields => ({ first_byte: firstByte, ...(firstByte > usualTotal && { total: firstByte }) });
 
 function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
@@ -133,11 +138,24 @@ function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
     draft.note(ofStreams.path, 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle');
   }
   for (const [group, id] of ids) {
-    const own = deployments
-      .filter((member) => member.group === group)
-      .map(({ params }) => numberOf(params['timeout']) ?? 0)
-      .filter((one) => one > 0);
-    if (own.length > 0 && !id.endsWith('*')) draft.policy(id)['timeout_ms'] = limitsOfTime(milliseconds(Math.max(...own)));
+    const members = deployments.filter((member) => member.group === group);
+    const own = members.filter(({ params }) => (numberOf(params['timeout']) ?? 0) > 0);
+    if (id.endsWith('*')) for (const { path } of own) draft.note([...path, 'timeout'], notOfWildcards);
+    else if (own.length > 0) writeTimeoutOf(id, members, { draft, otherwise: seconds ?? usualSeconds });
+  }
+}
+
+/** LiteLLM has a limit for each provider of a model. @param otherwise that of a provider without one of its own */
+function writeTimeoutOf(id: string, members: readonly Deployment[], { draft, otherwise }: { draft: Draft; otherwise: number }): void {
+  const limits = members.map(({ params }) => numberOf(params['timeout']) ?? otherwise);
+  const longest = Math.max(...limits);
+  draft.policy(id)['timeout_ms'] = limitsOfTime(milliseconds(longest));
+  if (limits.some((limit) => limit !== longest)) {
+    draft.note(
+      members[0]?.path ?? [],
+      `the providers of a model have one limit here, the longest of these: ${longest} seconds`,
+      `time limits of ${id}`,
+    );
   }
 }
 

@@ -525,6 +525,30 @@ test('names behind a wildcard have no default fallbacks, and the list says so', 
   );
 });
 
+test('a wildcard has no policy, so its time limit, its order and its fallbacks are listed', async () => {
+  const { notes } = await imported(
+    'model_list:\n  - { model_name: "groq/*", litellm_params: { model: "groq/*", timeout: 20, order: 1 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\nrouter_settings: { fallbacks: [{ "*": [b] }] }\n',
+  );
+  expect(notes.filter((note) => /^[24]/.test(note))).toEqual([
+    '2: model_list[0].litellm_params.order: not for names behind a wildcard: a name that needs it is a model of its own under `models`, with a policy',
+    '2: model_list[0].litellm_params.timeout: not for names behind a wildcard: a name that needs it is a model of its own under `models`, with a policy',
+    '4: router_settings.fallbacks: not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy',
+  ]);
+});
+
+test('a model whose entries have different time limits has the longest, and the list says so', async () => {
+  const yaml = (second: string): string =>
+    `model_list:\n  - { model_name: a, litellm_params: { model: groq/a, timeout: 5 } }\n  - { model_name: a, litellm_params: { model: cerebras/a${second} } }\nrouter_settings: { timeout: 300 }\n`;
+  const firstByte = async (second: string): Promise<unknown> => {
+    const { loaded, notes } = await imported(yaml(second));
+    return [loaded.ok && loaded.config.routing.models.get('a')?.timeouts.firstByte, notes.filter((note) => note.startsWith('2: '))];
+  };
+  const listed = ['2: time limits of a: the providers of a model have one limit here, the longest of these: 90 seconds'];
+  expect(await firstByte(', timeout: 90')).toEqual([90_000, listed]);
+  expect(await firstByte('')).toEqual([300_000, [listed[0]?.replace('90', '300')]]);
+  expect(await firstByte(', timeout: 5')).toEqual([5000, []]);
+});
+
 test('a name that every object of JavaScript has is a name like any other that has no counterpart', async () => {
   const { notes } = await imported(
     'model_list: [{ model_name: a, litellm_params: { model: groq/a, constructor: 1, max_budget: 5, budget_duration: toString } }]\n' +

@@ -159,7 +159,7 @@ describe('models', () => {
     const { config } = await of('load-balancing.yaml');
     expect(targets(model(config, 'small')!)).toEqual(['azure/small-eu 4.17', 'azure-small-fr/small-fr 1000']);
     expect(targets(model(config, 'ordered')!)).toEqual(['cerebras/llama-3.3-70b 1', 'groq/llama-3.3-70b-versatile 1']);
-    expect(config.routing.models.get('ordered')).toMatchObject({ strategy: 'ordered', timeouts: { firstByte: 20_000 } });
+    expect(config.routing.models.get('ordered')).toMatchObject({ strategy: 'ordered', timeouts: { firstByte: 30_000 } });
     expect(targets(model((await of('quick-start.yaml')).config, 'chat')!)).toEqual(['azure/chat-west 6', 'azure-chat-north/chat-north 18']);
   });
 
