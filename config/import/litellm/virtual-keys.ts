@@ -101,7 +101,9 @@ function noteLeft(row: Fields, note: (todo: string) => void): void {
   for (const [field, todo] of Object.entries(left)) {
     if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
   }
-  if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
+  const models = textsOf(row['models']);
+  const isOpen = models.length === 0 && textOf(row['team_id']) !== null;
+  if (isOpen || models.includes('all-team-models')) note('it may use the models of its team: write them under `models`');
 }
 
 /** The name, with a number behind it where another key has it already. */

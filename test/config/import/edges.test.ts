@@ -381,6 +381,15 @@ describe('a virtual key', () => {
     ]);
   });
 
+  test.each([{ models: ['all-team-models'] }, { models: [] }, {}])(
+    'of a team with %j may use what its team may, and this is listed',
+    async (row) => {
+      const { notes } = await ofKey({ team_id: 't', ...row });
+      expect(notes).toContain('1: keys.json: k: it may use the models of its team: write them under `models`');
+      expect((await ofKey({ team_id: 't', models: ['all-minilm'] })).notes.join()).not.toContain('of its team');
+    },
+  );
+
   test('with the name under which the dashboard asks gets another one', async () => {
     const { loaded } = await ofKey({ key_alias: 'dashboard' });
     expect(loaded.ok && loaded.config.keys.map(({ name }) => name)).toEqual(['dashboard-2']);
