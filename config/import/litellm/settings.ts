@@ -162,7 +162,8 @@ const cacheParams: Read = (value, { draft, path, section }) => {
   const params = fieldsOf(value);
   if (section['cache'] !== true) return;
   const type = textOf(params['type']) ?? 'redis';
-  const seconds = countOf(params['ttl']);
+  const usual = type === 'local' ? 'default_in_memory_ttl' : type.startsWith('redis') ? 'default_in_redis_ttl' : '';
+  const seconds = countOf(params[usual]) ?? countOf(params['ttl']);
   if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
   if (isCachedInRedis(section)) writeRedis(params, { draft, path });
   else if (type !== 'local') {
@@ -172,15 +173,28 @@ const cacheParams: Read = (value, { draft, path, section }) => {
       type,
     );
   }
-  for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) {
-    if (params[name] !== undefined) {
-      draft.note(
-        [...path, name],
-        name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart',
-      );
-    }
+  for (const [name, given] of Object.entries(params)) {
+    if (readOfCache.has(name) || given === null || given === false) continue;
+    draft.note(
+      [...path, name],
+      name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart',
+    );
   }
 };
+
+const ofRedis = ['url', 'host', 'port', 'password', 'db', 'username'];
+const ofOtherRedis = ['redis_startup_nodes', 'sentinel_nodes', 'service_name', 'gcp_service_account'];
+const readOfCache: ReadonlySet<string> = new Set([
+  'type',
+  'mode',
+  'ttl',
+  'default_in_memory_ttl',
+  'default_in_redis_ttl',
+  'ssl',
+  ...ofRedis,
+  ...ofRedis.map((name) => `redis_${name}`),
+  ...ofOtherRedis,
+]);
 
 /** The cache and the router may name the same Redis, and one of them may leave the address to the environment. The cache is read first. */
 function writeRedis(params: Fields, { draft, path }: Place): void {
@@ -197,7 +211,7 @@ function writeRedis(params: Fields, { draft, path }: Place): void {
 
 /** One address in place of host, port and password. Null: none is written. */
 function redisUrl(params: Fields, { draft, path }: Place): string | null {
-  for (const name of ['redis_startup_nodes', 'sentinel_nodes', 'service_name', 'gcp_service_account']) {
+  for (const name of ofOtherRedis) {
     if (params[name] !== undefined) draft.note([...path, name], 'one Redis is asked, at one address: write redis: { url: … }');
   }
   const given = new Given('', params, { path, draft });

@@ -419,6 +419,19 @@ test('notes that many lines share are one note, in the order of the file', () =>
   ).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
+test('the cache keeps answers as long as LiteLLM, and what else is set of it is listed', async () => {
+  const kept = async (params: string): Promise<unknown> => {
+    const { loaded, notes } = await imported(`${one}litellm_settings: { cache: true, cache_params: { ${params} } }\n`);
+    const plugin = loaded.ok && loaded.config.plugins.find(({ use }) => use === 'stream/cache');
+    return [plugin && (plugin.with as { ttl_seconds?: number }).ttl_seconds, notes.filter((note) => note.includes('cache_params'))];
+  };
+  expect(await kept('host: h, ttl: 5, default_in_redis_ttl: 120, default_in_memory_ttl: 60, redis_flush_size: 9')).toEqual([
+    120,
+    ['2: litellm_settings.cache_params.redis_flush_size: has no counterpart'],
+  ]);
+  expect(await kept('type: local, default_in_memory_ttl: 60, default_in_redis_ttl: 120')).toEqual([60, []]);
+});
+
 describe('in a config of Portkey', () => {
   const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> =>
     importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
