@@ -21,6 +21,7 @@ export function writeStrategy(policy: Record<string, unknown>, root: Fields, { t
   policy['strategy'] = isShared ? 'weighted' : 'ordered';
   if (strategy['mode'] !== 'conditional') {
     if (isPolicy) writeCandidates(policy, targets, isShared);
+    if (!isShared) noteMoved(targets, draft);
   } else if (isPolicy) {
     policy['candidates'] = defaultOf(strategy, targets);
     policy['rules'] = rulesOf(strategy, targets, draft);
@@ -34,6 +35,15 @@ function writeCandidates(policy: Record<string, unknown>, targets: readonly Targ
   policy['candidates'] = candidatesOf(front, isShared);
   const fallbacks = new Set(standby.map(({ group }) => group).filter((model) => front.every(({ group }) => group !== model)));
   if (fallbacks.size > 0) policy['fallbacks'] = [...fallbacks];
+}
+
+/** Lists the targets that come earlier than in the file, because another one of their model does. */
+function noteMoved(targets: readonly Target[], draft: Draft): void {
+  targets.forEach(({ group, path }, at) => {
+    const first = targets.findIndex((target) => target.group === group);
+    if (targets.slice(first, at).every((target) => target.group === group)) return;
+    draft.note(path, `it is asked before the targets of other models, beside the first target of ${group}: a policy names each model once`);
+  });
 }
 
 /** Each model once, with the shares of all its targets. */

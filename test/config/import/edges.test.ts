@@ -503,6 +503,17 @@ describe('in a config of Portkey', () => {
     ]);
   });
 
+  test('a model that stands in two places of the order is listed, because all its targets are asked in the first', async () => {
+    const target = (provider: string, model: string, key: string): object => ({ provider, api_key: key, override_params: { model } });
+    const notesOf = async (...targets: readonly object[]): Promise<readonly string[]> =>
+      (await importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'fallback' }, targets }))).notes;
+    const [first, other, second] = [target('groq', 'a', '1'), target('cerebras', 'b', '2'), target('groq', 'a', '3')];
+    expect(await notesOf(first, other, second)).toEqual([
+      '1: targets[2]: it is asked before the targets of other models, beside the first target of a: a policy names each model once',
+    ]);
+    expect(await notesOf(first, second, other)).toEqual([]);
+  });
+
   test('a file with the name of one of its models becomes a policy with another name', async () => {
     const { loaded, notes } = await importedPortkey(
       'a.json',
