@@ -15,6 +15,31 @@ export function variablesOf(value: unknown): string[] {
   return isFields(value) ? Object.values(value).flatMap(variablesOf) : [];
 }
 
+/** Numbers of the file that the import reads or counts with. */
+const numbers: ReadonlySet<string | number | undefined> = new Set([
+  'rpm',
+  'tpm',
+  'weight',
+  'order',
+  'timeout',
+  'request_timeout',
+  'num_retries',
+  'allowed_fails',
+  'cooldown_time',
+  'max_budget',
+  'max_parallel_requests',
+  'global_max_parallel_requests',
+  'ttl',
+]);
+
+/** Lists the numbers that the file leaves to the environment: the new file has milliseconds, shares and sums, and no reference can count. */
+export function noteNumbers(value: unknown, { draft, path }: Place): void {
+  if (typeof value === 'string' && environ.test(value) && numbers.has(path.at(-1))) {
+    draft.note(path, 'its value is in the environment, so it was not imported: write the number');
+  } else if (Array.isArray(value)) value.forEach((one, at) => noteNumbers(one, { draft, path: [...path, at] }));
+  else if (isFields(value)) for (const [name, one] of Object.entries(value)) noteNumbers(one, { draft, path: [...path, name] });
+}
+
 /** A value as the new file writes it. */
 export function written(text: string): string {
   const variable = environ.exec(text)?.[1];

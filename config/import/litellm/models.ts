@@ -14,6 +14,7 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
   const ids = new Map<string, string>();
   for (const [group, all] of groups) {
     const members = inOrder(all);
+    for (const { params, path } of members) if (numberOf(params['weight']) === 0) draft.note([...path, 'weight'], smallestShare);
     const id = idOf(group, members, draft);
     if (id === null) continue;
     if (draft.models.has(id)) {
@@ -33,6 +34,9 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
   }
   return ids;
 }
+
+const smallestShare =
+  '0 is a very small share here, not none, and it is asked where others fail: delete the entry if it must get no requests';
 
 const targetOf = ({ providerId, account }: Deployment): string => `${providerId}/${account.externalId}`;
 
@@ -70,7 +74,8 @@ function writeWildcard(id: string, members: readonly Deployment[], draft: Draft)
     return false;
   });
   if (open.length > 0) {
-    draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: draft.where(...open.map(({ path }) => path)) });
+    const ability = (member: Deployment): Fields => said({ pricing: pricesOf(member) });
+    draft.models.set(id, { value: { id, providers: mappingsOf(open, ability) }, remark: draft.where(...open.map(({ path }) => path)) });
   }
 }
 

@@ -72,13 +72,19 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   }
   draft.usual['strategy'] = strategy ?? 'weighted';
   for (const [group, id] of ids) {
-    const members = deployments.filter((member) => member.group === group && numberOf(member.params['order']) !== null);
+    const all = deployments.filter((member) => member.group === group);
+    const members = all.filter(({ params }) => numberOf(params['order']) !== null);
     if (id.endsWith('*')) for (const { path } of members) draft.note([...path, 'order'], notOfWildcards);
-    else if (members.length > 0) draft.policy(id)['strategy'] = 'ordered';
+    else if (members.length > 0) {
+      draft.policy(id)['strategy'] = 'ordered';
+      const isShared = new Set(all.map(({ params }) => numberOf(params['order']))).size < all.length;
+      if (isShared) draft.note(all[0]?.path ?? [], sameOrder, `order of ${id}`);
+    }
   }
   return name;
 }
 
+const sameOrder = 'those of the same order are asked one after the other here; they share no requests';
 const notOfWildcards = 'not for names behind a wildcard: a name that needs it is a model of its own under `models`, with a policy';
 
 /** The group that an alias names. */

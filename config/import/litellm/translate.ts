@@ -6,7 +6,7 @@ import { textsOf } from '../foreign.ts';
 import type { Model } from '../../../core/config.ts';
 import type { Deployment } from './deployments.ts';
 import { readDeployments } from './deployments.ts';
-import { variablesOf } from './given.ts';
+import { noteNumbers, variablesOf } from './given.ts';
 import { writeModels } from './models.ts';
 import { namesIn, writeRouting } from './routing.ts';
 import { writeSettings } from './settings.ts';
@@ -22,6 +22,7 @@ interface FromLitellm {
 
 export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   const draft = new Draft(source, variablesOf(source.value));
+  noteNumbers(source.value, { draft, path: [] });
   const deployments = readDeployments(draft, namesIn(draft));
   const ids = writeModels(deployments, new CatalogueFacts(catalogue), draft);
   writeSettings(draft);

@@ -419,6 +419,40 @@ test('notes that many lines share are one note, in the order of the file', () =>
   ).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
+test('a wildcard has the prices of its entry', async () => {
+  const { wildcards } = await configOf(
+    'model_list: [{ model_name: "vllm/*", litellm_params: { model: "hosted_vllm/*", api_base: http://h/v1, input_cost_per_token: 0.000002 } }]\n',
+  );
+  expect(wildcards[0]?.providers[0]?.pricing?.prompt).toBe('0.000002');
+});
+
+test('a number that comes from the environment is listed, because its value is not known', async () => {
+  const { notes } = await imported(
+    'model_list: [{ model_name: a, litellm_params: { model: groq/a, rpm: os.environ/RPM, api_key: os.environ/KEY } }]\n' +
+      'router_settings: { timeout: os.environ/T }\nlitellm_settings: { cache: true, cache_params: { ttl: os.environ/TTL, host: os.environ/H, port: os.environ/P } }\n',
+  );
+  const todo = 'its value is in the environment, so it was not imported: write the number';
+  expect(notes.filter((note) => note.includes('environment'))).toEqual([
+    `1: model_list[0].litellm_params.rpm: ${todo}`,
+    `2: router_settings.timeout: ${todo}`,
+    `3: litellm_settings.cache_params.ttl: ${todo}`,
+  ]);
+});
+
+test('entries of the same order, and those with the weight 0, are listed, because they get other shares here', async () => {
+  const list = (...more: readonly string[]): string =>
+    `model_list:\n${more.map((one_, at) => `  - { model_name: a, litellm_params: { model: groq/a${at}, ${one_} } }\n`).join('')}`;
+  const notesOf = async (...more: readonly string[]): Promise<readonly string[]> =>
+    (await imported(list(...more))).notes.filter((note) => !note.startsWith('0:'));
+  expect(await notesOf('order: 1', 'order: 1', 'order: 2')).toEqual([
+    '2: order of a: those of the same order are asked one after the other here; they share no requests',
+  ]);
+  expect(await notesOf('order: 1', 'order: 2')).toEqual([]);
+  expect(await notesOf('weight: 0', 'weight: 1')).toEqual([
+    '2: model_list[0].litellm_params.weight: 0 is a very small share here, not none, and it is asked where others fail: delete the entry if it must get no requests',
+  ]);
+});
+
 test('the cache keeps answers as long as LiteLLM, and what else is set of it is listed', async () => {
   const kept = async (params: string): Promise<unknown> => {
     const { loaded, notes } = await imported(`${one}litellm_settings: { cache: true, cache_params: { ${params} } }\n`);
