@@ -37,6 +37,8 @@ export class Draft {
   readonly options = new Map<string, Record<string, unknown>>();
   /** Variables that replace secrets of the other file: the name, and the place of the secret. */
   readonly secrets = new Map<string, Spot>();
+  /** Variables from which LiteLLM has a key where the file names none. */
+  readonly implied = new Set<string>();
   redis: string | null = null;
   /** Whether the catalogue is included. */
   includes = false;

@@ -84,7 +84,10 @@ export class Given {
   secret(name: string, variable: string): string | null {
     this.#used.add(name);
     const text = textOf(this.params[name]);
-    if (text === null) return null;
+    if (text === null) {
+      this.draft.implied.add(variable);
+      return null;
+    }
     if (noKey.test(text)) return 'none';
     return environ.test(text) ? written(text) : this.draft.secret(text, variable, [...this.path, name]);
   }

@@ -21,7 +21,7 @@ interface FromLitellm {
 }
 
 export function translate({ source, keys, catalogue }: FromLitellm): Draft {
-  const draft = new Draft(source, variablesOf(source.value));
+  const draft = new Draft(source, [...variablesOf(source.value), ...impliedIn(source)]);
   noteNumbers(source.value, { draft, path: [] });
   const deployments = readDeployments(draft, namesIn(draft));
   const ids = writeModels(deployments, new CatalogueFacts(catalogue), draft);
@@ -30,6 +30,13 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   writeKeys({ pages: keys, draft, accessGroups: accessGroupsOf(deployments), ids });
   if (draft.models.size === 0) draft.note(['model_list'], 'no model was imported, so nothing can be asked', 'model_list');
   return draft;
+}
+
+/** safety: a key that stands in the file must not get such a name, or it would go to the servers that have theirs from the environment */
+function impliedIn(source: Foreign): ReadonlySet<string> {
+  const draft = new Draft(source, []);
+  readDeployments(draft, namesIn(draft));
+  return draft.implied;
 }
 
 function accessGroupsOf(deployments: readonly Deployment[]): Map<string, string[]> {

@@ -3,6 +3,7 @@
  * dialect groq. Names and variables are those that LiteLLM 1.106 knows.
  */
 import { fieldsOf } from '../../../core/wire/fields.ts';
+import { textOf } from '../foreign.ts';
 import type { Given } from './given.ts';
 
 /** An account at a vendor, or a server. */
@@ -140,8 +141,8 @@ const azure: Vendor = (given) => {
 };
 
 function azureAccess(given: Given): { api_key: string } | { auth: string } {
-  const key = given.secret('api_key', 'AZURE_API_KEY');
-  if (key !== null) return { api_key: key };
+  const keyOf = (): string => given.secret('api_key', 'AZURE_API_KEY') ?? '${AZURE_API_KEY}';
+  if (textOf(given.params['api_key']) !== null) return { api_key: keyOf() };
   const named = ['azure_ad_token', 'tenant_id', 'client_id', 'client_secret', 'azure_username', 'azure_password'].filter((name) =>
     given.has(name),
   );
@@ -152,7 +153,7 @@ function azureAccess(given: Given): { api_key: string } | { auth: string } {
     );
   }
   const isRenewed = fieldsOf(given.draft.source.value['litellm_settings'])['enable_azure_ad_token_refresh'] === true;
-  return named.length > 0 || isRenewed ? { auth: 'entra' } : { api_key: '${AZURE_API_KEY}' };
+  return named.length > 0 || isRenewed ? { auth: 'entra' } : { api_key: keyOf() };
 }
 
 const bedrock: Vendor = (given) => {

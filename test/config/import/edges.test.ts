@@ -419,6 +419,15 @@ test('notes that many lines share are one note, in the order of the file', () =>
   ).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
+test('a key that stands in the file goes to its own server, and not to another one that has its key from the environment', async () => {
+  const { loaded, draft } = await imported(
+    'model_list:\n  - { model_name: a, litellm_params: { model: hosted_vllm/a, api_base: http://one/v1 } }\n  - { model_name: b, litellm_params: { model: hosted_vllm/b, api_base: http://two/v1, api_key: k } }\n' +
+      '  - { model_name: c, litellm_params: { model: groq/c, api_key: l } }\n  - { model_name: d, litellm_params: { model: groq/d } }\n',
+  );
+  expect([...draft.secrets.keys()]).toEqual(['HOSTED_VLLM_API_KEY_2', 'GROQ_API_KEY_2']);
+  expect(loaded.ok && loaded.config.models.map(({ providers }) => providers[0]?.providerId)).toEqual(['vllm', 'vllm-2', 'groq', 'groq-2']);
+});
+
 test('a wildcard has the prices of its entry', async () => {
   const { wildcards } = await configOf(
     'model_list: [{ model_name: "vllm/*", litellm_params: { model: "hosted_vllm/*", api_base: http://h/v1, input_cost_per_token: 0.000002 } }]\n',
