@@ -20,19 +20,23 @@ interface FromPortkey {
 }
 
 export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
-  const draft = new Draft(source, keptKeysIn(source.value));
   const root = snake(source.value);
+  const kept = keptKeysIn(source.value);
+  const first = new Draft(source, kept);
+  targetsOf(root, [], first);
+  // safety: a key that stands in the file must not go to a server that has its key from the environment
+  const draft = new Draft(source, [...kept, ...first.implied]);
   noteOthers(root, { path: [], known: ofConfigs, draft });
   const targets = targetsOf(root, [], draft);
   const own = targets.filter(({ group }) => group !== '*');
   // a policy chooses among models: if some targets name a model, those without one cannot be candidates beside them
-  const kept = own.length > 0 ? own : targets;
-  for (const { path } of targets.filter((target) => !kept.includes(target))) {
+  const asked = own.length > 0 ? own : targets;
+  for (const { path } of targets.filter((target) => !asked.includes(target))) {
     draft.note(path, 'left out: the other targets have a model of their own, and this one has none. Give it override_params.model');
   }
-  writeModels(kept, new CatalogueFacts(catalogue), draft);
+  writeModels(asked, new CatalogueFacts(catalogue), draft);
   const policy = own.length > 0 ? draft.policy(policyName(draft)) : draft.usual;
-  writeStrategy(policy, root, { targets: kept, draft, isPolicy: own.length > 0 });
+  writeStrategy(policy, root, { targets: asked, draft, isPolicy: own.length > 0 });
   writeSettings(policy, root, draft);
   return draft;
 }

@@ -557,6 +557,14 @@ describe('in a config of Portkey', () => {
     expect(await notesOf(first, second, other)).toEqual([]);
   });
 
+  test('a key that stands in the file goes to its own server, and not to another one that has its key from the environment', async () => {
+    const { draft } = await importedPortkey(
+      'p.json',
+      '{ "targets": [{ "provider": "ollama", "custom_host": "http://one/v1", "override_params": { "model": "a" } }, { "provider": "ollama", "custom_host": "http://two/v1", "api_key": "k", "override_params": { "model": "b" } }] }',
+    );
+    expect([...draft.secrets.keys()]).toEqual(['OLLAMA_API_KEY_2']);
+  });
+
   test('a file with the name of one of its models becomes a policy with another name', async () => {
     const { loaded, notes } = await importedPortkey(
       'a.json',
