@@ -34,7 +34,11 @@ const left: Readonly<Record<string, string>> = {
   model_tpm_limit: byModel,
   allowed_routes: 'a key may use every endpoint for models',
   guardrails: guard,
+  router_settings: 'a policy under `routing` is for all callers; `rules` of a policy go by key',
+  budget_limits: 'a key has one budget under `limits` here; `limits` of the file take more: { by: key, match: NAME, budget: … }',
 };
+/** Limits that let nothing through where they are 0; here 0 is no limit. */
+const shutAtZero = ['rpm_limit', 'tpm_limit', 'max_parallel_requests'];
 const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).length === 0;
 
 /** LiteLLM's words for all models. They are matched as a whole, because a model may be called all-minilm. */
@@ -76,6 +80,8 @@ function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, n
   const { amounts, fault } = keyAmounts(row);
   if (fault !== null) note(fault);
   noteLeft(row, note);
+  const shut = shutAtZero.filter((name) => numberOf(row[name]) === 0);
+  for (const name of shut) note(`${name}: 0 lets nothing through, so the key is disabled here`);
   const models = textsOf(row['models'])
     .filter((model) => !everyModel.has(model))
     .flatMap((model) => accessGroups.get(model) ?? model)
@@ -87,7 +93,7 @@ function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, n
       ...(models.length > 0 && { models: [...new Set(models)] }),
       ...withMetadata(row),
       ...(Object.keys(amounts).length > 0 && { limits: amounts }),
-      ...(row['blocked'] === true && { disabled: true }),
+      ...((row['blocked'] === true || shut.length > 0) && { disabled: true }),
       ...(expires !== null && { expires: expires.toISOString() }),
     },
     remark: '',

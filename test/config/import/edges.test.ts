@@ -390,6 +390,23 @@ describe('a virtual key', () => {
     },
   );
 
+  test.each(['rpm_limit', 'tpm_limit', 'max_parallel_requests'])('with the %s 0 may ask nothing, as at LiteLLM', async (limit) => {
+    const { loaded, notes } = await ofKey({ [limit]: 0 });
+    expect(loaded.ok && loaded.config.keys[0]?.disabled).toBe(true);
+    expect(notes).toContain(`1: keys.json: k: ${limit}: 0 lets nothing through, so the key is disabled here`);
+  });
+
+  test('has its fallbacks and its budgets for several times listed', async () => {
+    const { notes } = await ofKey({
+      router_settings: { fallbacks: [{ a: ['b'] }] },
+      budget_limits: [{ max_budget: 1, budget_duration: '1d' }],
+    });
+    expect(notes.filter((note) => note.startsWith('1: keys.json: k: ')).map((note) => note.split(': ')[3])).toEqual([
+      'router_settings',
+      'budget_limits',
+    ]);
+  });
+
   test('with the name under which the dashboard asks gets another one', async () => {
     const { loaded } = await ofKey({ key_alias: 'dashboard' });
     expect(loaded.ok && loaded.config.keys.map(({ name }) => name)).toEqual(['dashboard-2']);
