@@ -235,12 +235,15 @@ export function providerFor({ name, entry, hint = null }: Account, path: Path, d
   return id;
 }
 
+/** What says the share of a deployment: the first of these that a group has. */
+export const shareMetrics: readonly string[] = ['weight', 'rpm', 'tpm'];
+
 /**
  * The share of each deployment in the requests of its group, by the first of `weight`,
  * `rpm` and `tpm` that a member of the group has. Null: all shares are equal.
  */
 export function weightsOf(deployments: readonly Deployment[]): readonly number[] | null {
-  for (const metric of ['weight', 'rpm', 'tpm']) {
+  for (const metric of shareMetrics) {
     const shares = deployments.map(({ params }) => numberOf(params[metric]) ?? 0);
     const largest = Math.max(...shares);
     if (largest <= 0) continue;

@@ -6,7 +6,7 @@ import { dollarsOf } from '../../../core/money.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
-import { weightsOf } from './deployments.ts';
+import { shareMetrics, weightsOf } from './deployments.ts';
 
 /** Makes the models. Returns the id of each group's model, by the group's name. */
 export function writeModels(deployments: readonly Deployment[], facts: CatalogueFacts, draft: Draft): Map<string, string> {
@@ -48,13 +48,19 @@ function dropUnused({ models, providers }: Draft): void {
   for (const id of providers.keys()) if (!used.has(id)) providers.delete(id);
 }
 
-/** The members by their `order`, each target once. */
+/** The members by their `order`, each target once, with the shares of all its entries. */
 function inOrder(members: readonly Deployment[]): Deployment[] {
-  const targets = members.map(targetOf);
-  return members
-    .filter((member, at) => targets.indexOf(targetOf(member)) === at)
+  return [...Map.groupBy(members, targetOf).values()]
+    .flatMap((same) => same.slice(0, 1).map((first) => ({ ...first, params: { ...first.params, ...sharesIn(same) } })))
     .toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
 }
+
+const sharesIn = (entries: readonly Deployment[]): Fields =>
+  Object.fromEntries(
+    shareMetrics
+      .map((metric) => [metric, entries.reduce((sum, { params }) => sum + (numberOf(params[metric]) ?? 0), 0)] as const)
+      .filter(([, sum]) => sum > 0),
+  );
 
 function idOf(group: string, [first]: readonly Deployment[], draft: Draft): string | null {
   const path = [...(first?.path.slice(0, 2) ?? []), 'model_name'];
