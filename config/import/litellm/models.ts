@@ -69,7 +69,16 @@ function idOf(group: string, [first]: readonly Deployment[], draft: Draft): stri
     return null;
   }
   const id = group.trim().replaceAll(/\s+/g, '-');
-  if (id !== group) draft.note(path, `names have no spaces here: callers ask for ${id}`, group);
+  if (id !== group) {
+    const isKept = group.trim() !== id && !id.endsWith('*');
+    draft.note(
+      path,
+      isKept
+        ? `ids have no spaces: it is ${id} here, and callers may ask for the old name too`
+        : `names have no spaces here: callers ask for ${id}`,
+      group,
+    );
+  }
   return id;
 }
 
@@ -112,6 +121,7 @@ interface Sources {
 }
 
 function writeModel(id: string, members: readonly Deployment[], { facts, draft }: Sources): void {
+  const name = members[0]?.group.trim();
   const known = members.map((member) => facts.find(member.account.name, namesOf(member, id)));
   const first = known.find((one) => one !== null) ?? null;
   const shared = { ...(first === null ? { pricing: 'unknown' } : modelFacts(first)), ...factsOf(members) };
@@ -128,7 +138,13 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
       ? 'prices and abilities are not known: say what you know'
       : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
   draft.models.set(id, {
-    value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) },
+    value: {
+      id,
+      ...(name !== undefined && name !== id && { aliases: [name] }),
+      ...shared,
+      ...(same && { pricing: own }),
+      providers: mappingsOf(members, ability),
+    },
     remark: `${draft.where(...members.map(({ path }) => path))}; ${remark}`,
   });
 }

@@ -296,6 +296,19 @@ describe('an entry of model_list', () => {
     expect(loaded.ok && loaded.config.providers.get('vllm')).toMatchObject({ apiKey: null });
   });
 
+  test('whose name has spaces is asked by that name too, so callers change nothing', async () => {
+    const yaml =
+      'model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: " b ", litellm_params: { model: groq/b } }]\n';
+    const { models } = await configOf(`${yaml}router_settings: { model_group_alias: { other: my model } }\n`);
+    expect(models.map(({ id, aliases }) => [id, aliases])).toEqual([
+      ['my-model', ['my model', 'other']],
+      ['b', []],
+    ]);
+    expect((await imported(yaml)).notes[0]).toBe(
+      '1: my model: ids have no spaces: it is my-model here, and callers may ask for the old name too',
+    );
+  });
+
   test('whose name without spaces is that of another entry is left out and listed', async () => {
     const { loaded, notes } = await imported(
       'model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n',

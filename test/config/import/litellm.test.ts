@@ -125,7 +125,7 @@ describe('providers', () => {
     expect(provider(config, 'azure')).toMatchObject({ auth: 'entra', apiKey: null });
     expect(provider(config, 'ollama')?.baseUrl).toBe('http://ollama.internal:11434/v1');
     expect(notes.filter((note) => note.includes('sets no parameters')).map((note) => note.split(':')[0])).toEqual(['8', '9', '11']);
-    expect(notes).toContainEqual('18: a local one: names have no spaces here: callers ask for a-local-one');
+    expect(notes).toContainEqual('18: a local one: ids have no spaces: it is a-local-one here, and callers may ask for the old name too');
   });
 });
 
