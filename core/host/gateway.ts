@@ -3,6 +3,7 @@ import { createCatalogue } from '../pipeline/catalogue.ts';
 import { CallerKeys } from '../api-key.ts';
 import { inTime } from '../cancellation.ts';
 import type { Config } from '../config.ts';
+import { ownerOf } from '../wire/dialect.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
 import { refusalOf } from '../exit.ts';
@@ -124,8 +125,16 @@ const itself = 'core/host';
 
 const unreadable = 'a plugin could not read its metrics; its counters stay as they were, and its gauges are left out';
 
-const dialectsOf = (plugins: readonly LoadedPlugin[]): ReadonlyMap<string, Dialect> =>
-  new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+function dialectsOf(plugins: readonly LoadedPlugin[]): ReadonlyMap<string, Dialect> {
+  const dialects = new Map<string, Dialect>();
+  for (const { plugin } of plugins) {
+    for (const dialect of plugin.dialects ?? []) {
+      dialects.set(dialect.name, dialect);
+      ownerOf.set(dialect, plugin.name);
+    }
+  }
+  return dialects;
+}
 
 /** What outlives a reload: the next gateway of the process counts on with it. */
 interface Kept {

@@ -182,3 +182,6 @@ export interface Dialect {
   /** Decodes an error reply. The error says whether another try may help, and after how long; nothing later decides that again. */
   decodeError(error: WireError, target: Target): GatewayError;
 }
+
+/** The name of the plugin that brings a dialect, for errors. */
+export const ownerOf: WeakMap<Dialect, string> = new WeakMap();

@@ -4,6 +4,7 @@ import { within } from '../../../core/cancellation.ts';
 import { Gathered } from '../../../core/http/body.ts';
 import { bytesPerPart } from '../../../core/http/in-flight.ts';
 import type { ServerLimits } from '../../../core/limits.ts';
+import { ownerOf } from '../../../core/wire/dialect.ts';
 import type { Decoder, Dialect, Framer, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
@@ -20,6 +21,13 @@ interface AnswerParts {
   readonly dialect: Dialect;
   readonly target: Target;
   readonly limits: ServerLimits;
+}
+
+/** What was thrown while a dialect worked: an operator must look for the fault in its plugin, and not in this one, which only calls it. */
+export function faultOfDialect(thrown: unknown, dialect: Dialect): GatewayError {
+  if (GatewayError.is(thrown)) return thrown;
+  const plugin = ownerOf.get(dialect) ?? 'stream/upstream';
+  return new GatewayError('plugin_error', `The plugin "${plugin}" failed in its dialect "${dialect.name}".`, { plugin, cause: thrown });
 }
 
 function truncated(thrown: unknown): GatewayError {
@@ -102,7 +110,11 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
     if (isSilent) return [];
     // the frames of a dialect with its own framing may be JSON objects too
     const told = hasOwnFrames ? null : isEvents(bytes.peek());
-    source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
+    try {
+      source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
+    } catch (thrown) {
+      throw faultOfDialect(thrown, parts.dialect);
+    }
     return await source.read();
   };
   return {
@@ -136,7 +148,11 @@ function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts
       const whole = take();
       if (whole === null) return [];
       isOver = true;
-      return dialect.decodeBody(jsonBody(whole, limits), target);
+      try {
+        return dialect.decodeBody(jsonBody(whole, limits), target);
+      } catch (thrown) {
+        throw faultOfDialect(thrown, dialect);
+      }
     },
     cancel: () => bytes.cancel(),
   };
@@ -220,6 +236,7 @@ function charactersOf(chunk: Chunk): number {
 class Decoding {
   readonly #events: Framer;
   readonly #decoder: Decoder;
+  readonly #dialect: Dialect;
   readonly #limit: number;
   /**
    * Characters of the events that gave no chunk.
@@ -232,10 +249,11 @@ class Decoding {
   failed: GatewayError | null = null;
   isOver = false;
 
-  constructor(events: Framer, decoder: Decoder, limit: number) {
+  constructor(events: Framer, decoder: Decoder, { dialect, limits }: AnswerParts) {
     this.#events = events;
     this.#decoder = decoder;
-    this.#limit = limit;
+    this.#dialect = dialect;
+    this.#limit = limits.upstreamBody;
   }
 
   /** The chunks of the bytes that came together. @param part null: the body has ended */
@@ -246,7 +264,7 @@ class Decoding {
       this.isOver = part === null || this.#decoder.done === true;
       if (this.isOver) chunks.push(...this.#decoder.end());
     } catch (thrown) {
-      this.failed = GatewayError.from(thrown);
+      this.failed = faultOfDialect(thrown, this.#dialect);
     }
     return chunks;
   }
@@ -271,11 +289,12 @@ class Decoding {
 const bytesPerTurn = 65_536;
 
 /** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
-async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
+async function streamSource(bytes: Bytes, parts: AnswerParts): Promise<ChunkSource> {
+  const { dialect, target, wire, limits } = parts;
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
-  const decoding = new Decoding(events, decoder, limits.upstreamBody);
+  const decoding = new Decoding(events, decoder, parts);
   /** Bytes that were decoded since the source last waited for a turn. */
   let decoded = 0;
   /** Until when the token counts may come; null: the answer has not ended as a failure. */

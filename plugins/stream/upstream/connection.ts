@@ -143,6 +143,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   EAI_AGAIN: { why: 'its name could not be looked up' },
   EHOSTUNREACH: { why: 'there is no route to its host' },
   ENETUNREACH: { why: 'there is no route to its network' },
+  UND_ERR_INVALID_ARG: { why: 'the path, a header or the body of the request to it is not valid in HTTP; look at its dialect and its key' },
   EMFILE: { why: 'the gateway has no free file descriptor (ulimit -n)' },
   PROXY: { why: 'the proxy on the way to it failed' },
   ERR_SSL_WRONG_VERSION_NUMBER: {

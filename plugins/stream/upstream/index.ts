@@ -15,7 +15,7 @@ import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
-import { answerSource } from './answer.ts';
+import { answerSource, faultOfDialect } from './answer.ts';
 import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
@@ -63,15 +63,12 @@ export const upstreamBy = (reach: Reach): AnyPlugin =>
         const provider = entry.auth === null ? entry : await admit(entry);
         const target: Target = { provider, model, mapping, reasoning: attempt.reasoning, form: context.request.form };
         const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
-        return await by(context, {
-          attempt,
-          dialect,
-          vendor: dialects.get(provider.dialect),
-          target,
-          upstream: upstreamOf(provider),
-          clock,
-          images,
-        });
+        const parts = { attempt, dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock, images };
+        try {
+          return await by(context, parts);
+        } catch (thrown) {
+          throw faultOfDialect(thrown, dialect);
+        }
       });
       hooks.settle.tap((record, context) => {
         images.end(context);

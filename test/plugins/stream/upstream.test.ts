@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Dialect } from '../../../core/wire/dialect.ts';
 import { trustedCertificate } from '../../_kit/certificate.ts';
 import { listen } from '../../../core/http/listen.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
@@ -705,5 +706,50 @@ describe('an address', () => {
       code: 'upstream_invalid_response',
       message: 'The provider did not answer in valid HTTP.',
     });
+  });
+});
+
+describe('a dialect with a fault', () => {
+  const chunks = () => [{ type: 'finish' as const, choice: 0, reason: 'completed' as const, native: null }];
+  const fails = (): never => {
+    throw new Error('no');
+  };
+  // the config of a test knows the shipped dialects only, so this one takes the place of one of them
+  const own: Dialect = {
+    name: 'openai-chat',
+    baseUrl: null,
+    encode: () => ({ path: '/own', headers: {}, body: '{}', adjustments: [] }),
+    decoder: () => ({ push: chunks, end: () => [] }),
+    decodeBody: chunks,
+    decodeError: fails,
+  };
+  const plain = answers({});
+  const stream = streams([event({})]);
+  const ask = async (step: Step, more: object) => {
+    const up = await provider(step);
+    const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [{ ...probe(() => {}), dialects: [{ ...own, ...more }] }] });
+    return { ...gateway, error: await errorOf(await gateway.chat({ stream: step === stream })) };
+  };
+
+  it.each<[string, Step, object]>([
+    ['encode', plain, { encode: fails }],
+    ['authorise', plain, { authorise: fails }],
+    ['decodeBody', plain, { decodeBody: fails }],
+    ['decodeError', answers({}, { status: 400 }), {}],
+    ['frames', stream, { frames: fails }],
+    ['decoder', stream, { decoder: fails }],
+    ['push', stream, { decoder: () => ({ push: fails, end: () => [] }) }],
+    ['a push that gives nothing', stream, { decoder: () => ({ push() {}, end: () => [] }) }],
+    ['end', stream, { decoder: () => ({ push: () => [], end: fails }) }],
+  ])('has the name of its plugin in the error: %s', async (_, step, more) => {
+    const { error, lines, records } = await ask(step, more);
+    expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
+    expect(lines.find((line) => line.includes('a request met a bug'))).toContain('"plugin":"test/probe"');
+  });
+
+  it('is not taken for a provider whose connection failed: a header that HTTP does not allow', async () => {
+    const { error } = await ask(plain, { encode: () => ({ path: '/own', headers: { 'x-a': 'a\r\nb' }, body: '{}', adjustments: [] }) });
+    expect(error.message).toMatch(/the path, a header or the body of the request to it is not valid in HTTP/);
   });
 });
