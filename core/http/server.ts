@@ -27,6 +27,7 @@ import type { NodePair, Sender } from './inbound.ts';
 import { closeToOtherOrigins, createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
+import { pendingTaps } from '../taps/pending.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { compressed, unlessKnown } from '../log/compressed.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -257,9 +258,9 @@ const refusing =
     return await refuse(exchange, errorOf(exchange), pipeline);
   };
 
-const workOf =
-  (endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: Shared): Work =>
-  async (exchange, event) => {
+function workOf(endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: Shared): Work {
+  const pending = { plugin: endpoint.plugin, hook: `${endpoint.method} ${endpoint.path}` };
+  return async (exchange, event) => {
     const pair = nodePairOf(event);
     if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
     if (running.isDraining) throw shuttingDown();
@@ -268,8 +269,20 @@ const workOf =
       exchange.cancellation,
       admit(endpoint, exchange, { hooks: pipeline.hooks, signIns, logger: pipeline.logger }),
     );
-    // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
-    const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
+    let whole: Promise<Buffer> | undefined;
+    const read = async (): Promise<Buffer> => {
+      // meanwhile the client is waited for
+      pendingTaps.delete(exchange.view);
+      try {
+        // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
+        return await unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
+      } finally {
+        pendingTaps.set(exchange.view, pending);
+      }
+    };
+    // safety: the bytes come once, so a second read would wait for ever
+    const body = (): Promise<Buffer> => (whole ??= read());
+    pendingTaps.set(exchange.view, pending);
     const answer = await unlessCancelled(
       exchange.cancellation,
       endpoint.handle({
@@ -298,6 +311,7 @@ const workOf =
     const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
     return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
   };
+}
 
 /** The answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again. */
 async function shortened(answer: Answer, { method }: Endpoint, { headers }: Exchange): Promise<Answer> {

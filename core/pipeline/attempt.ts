@@ -7,8 +7,8 @@ import type { ChunkSource } from './hooks.ts';
 import { Cancellation, timeLimit } from '../cancellation.ts';
 import { Reply } from './reply.ts';
 import { pendingTaps } from '../taps/pending.ts';
+import type { Pending } from '../taps/pending.ts';
 import { isThenable } from '../taps/runners.ts';
-import type { GuardedTap } from '../taps/tap.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;
@@ -58,7 +58,7 @@ export class SeenAttempt implements Attempt {
   }
 
   /** The tap that has not answered yet and has asked no provider; undefined: there is none. */
-  get pendingTap(): GuardedTap | undefined {
+  get pendingTap(): Pending | undefined {
     return this.#sent.length === 0 ? pendingTaps.get(this) : undefined;
   }
 

@@ -1,4 +1,7 @@
 import type { GuardedTap } from './tap.ts';
 
-/** The tap that a request, by its context, or one of its attempts waits for. */
-export const pendingTaps: WeakMap<object, GuardedTap> = new WeakMap();
+/** A tap, by its hook, or an endpoint, by its method and path. */
+export type Pending = Pick<GuardedTap, 'hook' | 'plugin'>;
+
+/** The tap or endpoint that a request, by its context, or one of its attempts waits for. */
+export const pendingTaps: WeakMap<object, Pending> = new WeakMap();

@@ -75,6 +75,11 @@ describe('an endpoint', () => {
     expect(lines.join('')).toContain('hunter2');
   });
 
+  it('gives its body each time that the endpoint asks for it', async () => {
+    const { post } = await withEndpoint(async ({ body }) => json([String(await body()), String(await body())]), { method: 'POST' });
+    expect(await (await post('hello', { path: '/probe' })).json()).toEqual(['hello', 'hello']);
+  });
+
   it('has a limit for its body', async () => {
     const { post } = await withEndpoint(async ({ body }) => json({ size: (await body()).length }), { method: 'POST' });
     expect((await post('x'.repeat(33_554_433), { path: '/probe' })).status).toBe(413);

@@ -42,9 +42,14 @@ describe('a tap that never answers', () => {
     expect((await errorOf(await get('/probe'))).message).toContain('"test/probe" did not answer at "auth"');
   });
 
-  it('in an endpoint ends with the total time of a request', async () => {
-    const { get } = await served(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: never }), short);
-    expect((await get('/probe')).status).toBe(504);
+  it('in an endpoint ends with the total time of a request, and is named', async () => {
+    const { get, lines } = await served(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: never }), short);
+    const response = await get('/probe');
+    expect([response.status, await errorOf(response)]).toMatchObject([
+      500,
+      { code: 'plugin_error', message: 'The plugin "test/probe" did not answer at "GET /probe" within the 0.7 s of the request.' },
+    ]);
+    expect(lines.find((line) => line.includes('an endpoint met a bug'))).toContain('"plugin":"test/probe"');
   });
 });
 
