@@ -5,6 +5,7 @@ import { Exit, exitCodeOf } from '../exit.ts';
 import type { Command, CommandRun, CommandSpec, Output } from '../host/command.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin } from '../host/plugin.ts';
+import { fieldsOf } from '../wire/fields.ts';
 import { printableJson } from '../table.ts';
 import { parseArguments } from './command-line.ts';
 import { coreCommands, reservedWords, standardFlags } from './command-table.ts';
@@ -65,8 +66,8 @@ export function createCommandCheck(): (plugin: AnyPlugin) => void {
 const clashes = (own: string, brought: string): boolean => own === brought || brought.startsWith(`${own} `);
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
-function faultOf(command: Partial<Command>): string | null {
-  const { name, summary, flags = {}, run } = command;
+function faultOf(command: unknown): string | null {
+  const { name, summary, flags = {}, run } = fieldsOf(command) as Partial<Command>;
   if (typeof name !== 'string' || !/^[a-z][\w-]*(?: [a-z][\w-]*)?$/.test(name)) return '`name` must be one word or two, in small letters';
   if (typeof summary !== 'string') return `\`summary\` of "${name}" must be one line of text`;
   if (typeof run !== 'function') return `\`run\` of "${name}" must be a function`;

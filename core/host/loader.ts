@@ -123,6 +123,8 @@ const isCommonJs =
 
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
+  // Node would advise to let the name end with .cjs, which is no plugin either
+  if (cause.message.includes('is not defined in ES module scope')) return `${cause.message.split(/\n|, you can/)[0]}: ${isCommonJs}`;
   if (cause.message.includes('outside a module')) {
     return `${cause.message}. Write "type": "module" into the package.json of its folder, or let the name of the file end with .mjs`;
   }
@@ -134,6 +136,8 @@ function reasonOf(cause: unknown): string {
 
 /** What to do about an import that leads nowhere; empty where the cause is another one. */
 function absentHint(message: string): string {
+  const [, own] = /^The requested module 'model-gateway' does not provide an export named '(\w+)'/.exec(message) ?? [];
+  if (own !== undefined) return `. If it is a type, write: import type { ${own} } from 'model-gateway'`;
   const [, name] = /^Cannot find package '((?:@[^/']+\/)?[^./'@][^/']*)/.exec(message) ?? [];
   if (name !== undefined) return `. Install it in the folder of that file: npm install ${name}`;
   const [, path = ''] = /^(?:Cannot find module|Directory import) '(\/[^']+)'/.exec(message) ?? [];
@@ -178,6 +182,9 @@ function faultOf(plugin: unknown): string | null {
   if (noList !== undefined) return `\`${noList}\` must be a list`;
   const fields = faultOfFields(more['fields'] ?? {});
   if (fields !== null) return fields;
+  const errors = (more['errors'] ?? []) as readonly unknown[];
+  const odd = errors.findIndex((kind) => typeof fieldsOf(kind)['code'] !== 'string');
+  if (odd >= 0) return `\`errors[${odd}]\` must be made by defineError({ code, status })`;
   const dialects = (more['dialects'] ?? []) as readonly unknown[];
   return dialects.map(faultOfDialect).find((fault) => fault !== null) ?? null;
 }

@@ -85,6 +85,8 @@ describe('the commands of plugins', () => {
 
   it.each<[string, object, RegExp]>([
     ['no name', { summary: '', run() {} }, /`name` must be one word or two/],
+    ['a text in place of an object', 'hello' as unknown as object, /`name` must be one word or two/],
+    ['null', null as unknown as object, /`name` must be one word or two/],
     ['a name of three words', command('a b c'), /`name` must be one word or two/],
     ['a name that is a flag', command('--hello'), /`name` must be one word or two/],
     ['no summary', command('hello', { summary: undefined }), /`summary` of "hello"/],

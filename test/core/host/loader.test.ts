@@ -104,6 +104,11 @@ describe('a plugin by path', () => {
       /`after` must be a list/,
     ],
     [
+      'has the code of an error in place of the error',
+      'export default { name: "a/b", summary: "", schema: {}, apply() {}, errors: ["too_many"] }',
+      /`errors\[0\]` must be made by defineError\({ code, status }\)/,
+    ],
+    [
       'has fields that are a list',
       'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: ["verdict"] }',
       /`fields` must be an object with a field for each name/,
@@ -143,6 +148,17 @@ describe('a plugin by path', () => {
       'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }',
       /the dialect "own" has `sign`, which must be a function/,
     ],
+    [
+      'imports a type as a value',
+      'import { definePlugin, Chunk } from "model-gateway"; export default {}',
+      /named 'Chunk'\. If it is a type, write: import type { Chunk } from 'model-gateway'/,
+    ],
+    [
+      'is CommonJS in a file of a module',
+      'module.exports = {};',
+      /cannot be loaded: module is not defined in ES module scope: it is CommonJS\. Write `export default`/,
+    ],
+    ['calls require in a module', 'require("node:fs"); export default {}', /require is not defined in ES module scope: it is CommonJS\./],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
