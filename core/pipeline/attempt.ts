@@ -159,7 +159,8 @@ export class RunningAttempt {
         if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
       };
-      work.then(arrive, reject);
+      // a source of a plugin in JavaScript may read without a promise
+      Promise.resolve(work).then(arrive, reject);
       if (this.cancellation.isCancelled) reject(this.cancellation.reason);
     });
   }

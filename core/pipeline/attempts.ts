@@ -13,6 +13,7 @@ import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { cancelSource, RunningAttempt, unfinished } from './attempt.ts';
 import { Failed, race, type Turn, Turns } from './turns.ts';
+import { kindOf } from '../wire/fields.ts';
 
 /** safety: a source whose reads always resolve at once, even without a chunk, would keep all other requests and all time limits waiting. */
 const readsInARow = 64;
@@ -192,6 +193,8 @@ export class Attempts {
         if (!reply.finished) throw unfinished(running.seen.candidate);
         return null;
       }
+      // safety: a generator without an end would fill the memory of the process within one turn
+      if (!Array.isArray(read)) throw new TypeError(`read() gave ${kindOf(read)}, and not a list of chunks, or null`);
       // tapable's isUsed() is always true here: the guard has an interceptor on each hook
       const chunks = this.#hooks.chunk.taps.length > 0 ? this.#tapped(read, running) : read;
       for (const chunk of chunks) {

@@ -311,6 +311,35 @@ describe('a source of chunks', () => {
     expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }, { error: { plugin: 'test/probe' } }]);
   });
 
+  it.each<[string, unknown, string]>([
+    [
+      'a generator without an end',
+      (function* () {
+        for (;;) yield { type: 'text-delta', choice: 0, text: 'x' };
+      })(),
+      'an object',
+    ],
+    ['nothing', undefined, 'nothing'],
+    ['one chunk', { type: 'text-delta', choice: 0, text: 'x' }, 'an object'],
+  ])('that reads no list fails its own request, with its name: %s', async (_, read, what) => {
+    const { chat, records, lines } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, () => ({ ...sourceOf([]), read: async () => read as never })),
+    );
+    expect((await errorOf(await chat({}))).message).toBe('The plugin "test/probe" failed in the middle of its answer.');
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
+    expect(lines.join('')).toContain(`read() gave ${what}, and not a list of chunks, or null`);
+  });
+
+  it('may read without a promise', async () => {
+    const { chat } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, () => ({
+        ...sourceOf([]),
+        read: (() => [{ type: 'finish', choice: 0, reason: 'completed', native: null }]) as never,
+      })),
+    );
+    expect((await chat({})).status).toBe(200);
+  });
+
   it('that ends without a finish, in place of a provider, fails its own request with the name of its plugin', async () => {
     const { chat, records } = await served(({ hooks }) => {
       hooks.route.tap({ stage: LATE - 1 }, (candidates) => candidates.map((candidate) => ({ ...candidate, answeredBy: 'test/probe' })));
