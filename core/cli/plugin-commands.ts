@@ -67,10 +67,12 @@ const clashes = (own: string, brought: string): boolean => own === brought || br
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
 function faultOf(command: unknown): string | null {
-  const { name, summary, flags = {}, run } = fieldsOf(command) as Partial<Command>;
+  const { name, summary, flags = {}, examples = [], run } = fieldsOf(command) as Partial<Command>;
   if (typeof name !== 'string' || !/^[a-z][\w-]*(?: [a-z][\w-]*)?$/.test(name)) return '`name` must be one word or two, in small letters';
   if (typeof summary !== 'string') return `\`summary\` of "${name}" must be one line of text`;
   if (typeof run !== 'function') return `\`run\` of "${name}" must be a function`;
+  // without this, the help of all commands would fail
+  if (!Array.isArray(examples)) return `\`examples\` of "${name}" must be a list`;
   const shorts = new Map(Object.entries(standardFlags).map(([flag, { short }]) => [short, flag]));
   for (const [flag, { type, short }] of Object.entries(flags)) {
     if (type !== 'string' && type !== 'boolean') return `\`type\` of --${flag} must be "string" or "boolean"`;

@@ -1,8 +1,8 @@
 /** Finds plugins: the shipped ones by their path under `plugins/`, others by the path of a file or by the name of an npm package. */
 import { execFile } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { lastImported, resolvePackage, serveOwnName } from './own-package.ts';
@@ -69,6 +69,10 @@ function find(folder: string, use: string, baseDir: string): Found {
   if (shipped !== null) return { file: shipped, isShipped: true };
   const file = packageFile(use, baseDir);
   if (file !== null) return { file: existing(file), isShipped: false };
+  const near = fileNear(resolve(baseDir, use));
+  if (near !== undefined) {
+    throw new Error(`there is no plugin "${use}". A file is named by its path: ./${relative(baseDir, near)}`);
+  }
   throw new Error(isPackageName(use) ? notInstalled(use, baseDir, folder) : notShipped(use, folder));
 }
 
@@ -76,9 +80,14 @@ function find(folder: string, use: string, baseDir: string): Found {
 export const isPath = (use: string): boolean => /^\.{0,2}\//.test(use);
 
 function existing(file: string): string {
-  if (!existsSync(file)) throw new Error(`there is no file ${file}`);
-  return file;
+  if (existsSync(file)) return file;
+  const near = fileNear(file);
+  throw new Error(`there is no file ${file}${near === undefined ? '' : `. Write the whole name: ${near}`}`);
 }
+
+/** The file of this path, or of one that lacks its ending. */
+const fileNear = (path: string): string | undefined =>
+  [path, `${path}.ts`, `${path}.js`, `${path}.mjs`].find((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true);
 
 function shippedFile(folder: string, use: string): string | null {
   for (const file of [`${use}.ts`, `${use}/index.ts`, `${use}.js`, `${use}/index.js`]) {

@@ -91,6 +91,7 @@ describe('the commands of plugins', () => {
     ['a name that is a flag', command('--hello'), /`name` must be one word or two/],
     ['no summary', command('hello', { summary: undefined }), /`summary` of "hello"/],
     ['nothing to run', command('hello', { run: undefined }), /`run` of "hello" must be a function/],
+    ['an example that is no list', command('hello', { examples: 'gateway hello' }), /`examples` of "hello" must be a list/],
     ['a flag without a type', command('hello', { flags: { loud: { help: '' } } }), /`type` of --loud/],
     [
       'a flag that every command has',

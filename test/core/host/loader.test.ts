@@ -80,6 +80,19 @@ describe('a plugin by path', () => {
     }
   });
 
+  it.each([
+    ['near.ts', 'there is no plugin "near.ts". A file is named by its path: ./near.ts'],
+    ['near', 'there is no plugin "near". A file is named by its path: ./near.ts'],
+    ['more/near', 'there is no plugin "more/near". A file is named by its path: ./more/near.js'],
+    ['./near', `there is no file ${folder}/near. Write the whole name: ${folder}/near.ts`],
+  ])('that is written as %s is named with its path, and not with the advice to install a package', async (use, message) => {
+    write('near.ts', source('own/near'));
+    write('more/near.js', source('own/near'));
+    const refused = loadPlugin(use, folder);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.not.toThrow('npm install');
+  });
+
   it('that is missing is named with its whole path', async () =>
     await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
 
