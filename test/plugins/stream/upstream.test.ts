@@ -728,7 +728,7 @@ describe('a dialect with a fault', () => {
   const ask = async (step: Step, more: object) => {
     const up = await provider(step);
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [{ ...probe(() => {}), dialects: [{ ...own, ...more }] }] });
-    return { ...gateway, error: await errorOf(await gateway.chat({ stream: step === stream })) };
+    return { ...gateway, up, error: await errorOf(await gateway.chat({ stream: step === stream })) };
   };
 
   it.each<[string, Step, object]>([
@@ -746,6 +746,18 @@ describe('a dialect with a fault', () => {
     expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
     expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
     expect(lines.find((line) => line.includes('a request met a bug'))).toContain('"plugin":"test/probe"');
+  });
+
+  it.each<[string, unknown]>([
+    ['a promise', Promise.resolve(own.encode({} as never, {} as never))],
+    ['a body that is an object', { path: '/own', headers: {}, body: {}, adjustments: [] }],
+    ['no adjustments', { path: '/own', headers: {}, body: '{}' }],
+    ['nothing', undefined],
+  ])('sends nothing, and has the name of its plugin in the error, where it encodes to %s', async (_, wire) => {
+    const { error, up, lines } = await ask(plain, { encode: () => wire });
+    expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
+    expect(up.asked).toEqual([]);
+    expect(lines.join('')).toContain('encode() must give { path, headers, body, adjustments }');
   });
 
   it('is not taken for a provider whose connection failed: a header that HTTP does not allow', async () => {
