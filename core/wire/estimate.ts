@@ -10,7 +10,7 @@ const tokensPerMessage = 4;
 const known = new WeakMap<ChatRequest, number | null>();
 
 /**
- * The tokens of a prompt with its tools; null where it has a part that is no text:
+ * The tokens of a prompt with its tools and the schema of its answer; null where it has a part that is no text:
  * only the provider knows how many tokens an image, a sound or a file takes.
  */
 export function promptEstimate(request: ChatRequest): number | null {
@@ -31,9 +31,21 @@ function estimateOf(request: ChatRequest): number | null {
   return tokensOf(request, texts);
 }
 
-const tokensOf = ({ messages, tools }: ChatRequest, texts: readonly (string | null)[]): number =>
-  tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) +
-  tokensPerMessage * messages.length;
+const tokensOf = (request: ChatRequest, texts: readonly (string | null)[]): number =>
+  tokensIn([
+    ...texts,
+    ...request.messages.flatMap(callsOf),
+    ...(request.tools ?? []).map((tool) => JSON.stringify(tool)),
+    schemaOf(request),
+  ]) +
+  tokensPerMessage * request.messages.length;
+
+/**
+ * The schema of the answer as text; null where there is none.
+ * safety: a model reads it, so a caller could write the prompt there, and it would not be counted.
+ */
+export const schemaOf = ({ responseFormat }: Pick<ChatRequest, 'responseFormat'>): string | null =>
+  responseFormat?.json_schema === undefined ? null : JSON.stringify(responseFormat.json_schema);
 
 /** The tokens of a prompt without its images, sounds and files: the real count is this or more. */
 export const textEstimate = (request: ChatRequest): number =>

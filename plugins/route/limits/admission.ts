@@ -227,22 +227,22 @@ export class Admission {
 
   /** Releases what was reserved, and counts what was really used. */
   settle(record: RequestRecord, context: Replying): void {
-    forgetMeasure(context.request);
     const known = this.#booked.get(context);
-    if (known === undefined) return;
+    if (known === undefined) return forgetMeasure(context.request);
     this.#booked.delete(context);
     const { ledger } = this.#parts;
     const served = context.attempt?.candidate.target;
     // charge before the release: otherwise another process may admit a request between the two
     this.#charge(record, known, context);
+    forgetMeasure(context.request);
     if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
     for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
   }
 
   #charge(record: RequestRecord, { hold }: Booked, context: Replying): void {
     const { ledger, rules } = this.#parts;
-    if (!rules.hasBudgets || record.cost === null) return;
-    const pico = parseDollars(record.cost) ?? 0n;
+    if (!rules.hasBudgets) return;
+    const pico = spentBy(record, context);
     const charged = [...(hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(hasBudgets);
     if (charged.length > 0 && pico > 0n) ledger.charge({ subjects: charged, pico, at: context.createdAt });
   }
@@ -333,6 +333,17 @@ const awayOrThrow = (thrown: unknown): never => {
 
 const reasonOf = ({ subject, lack, waitMs }: Refusal): string =>
   `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
+
+/**
+ * The cost of a record, in 10^-12 dollar. Where it is not known, an answer costs the most that was estimated for it.
+ * safety: a caller who sends an image, and leaves before the counts come, would never use up a budget.
+ */
+function spentBy({ cost, response, usage }: RequestRecord, { attempt, request }: Replying): bigint {
+  if (cost !== null) return parseDollars(cost) ?? 0n;
+  if (response === null || request === null || attempt === null || attempt.candidate.answeredBy !== null) return 0n;
+  const measure = measureOf(request);
+  return priceAt(attempt.candidate, { ...measure, answer: Math.max(measure.answer, usage.completionTokens ?? 0) }) ?? 0n;
+}
 
 /** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used. */
 const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number =>

@@ -3,6 +3,7 @@ import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
 import { circumstancesOf } from '../../../core/money.ts';
 import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
 import type { Extent } from '../../../core/pipeline/explain.ts';
+import { schemaOf } from '../../../core/wire/estimate.ts';
 
 /**
  * Tokens of an image, a sound or a file, which only the provider can count.
@@ -19,11 +20,13 @@ const tokensPerMessage = 4;
  */
 const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
 
-function promptOf({ ask, messages, tools }: ChatRequest): number {
+function promptOf(request: ChatRequest): number {
+  const { ask, messages, tools } = request;
   // a request for a count of tokens uses none
   if (ask?.kind === 'count') return 0;
   if (ask !== undefined) return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn(input) : input.length), 0);
   let tokens = tools === undefined || tools === null ? 0 : tokensIn(JSON.stringify(tools));
+  tokens += tokensIn(schemaOf(request) ?? '');
   for (const message of messages) tokens += tokensPerMessage + contentOf(message) + callsOf(message);
   return tokens;
 }

@@ -90,6 +90,47 @@ describe('a budget', () => {
     expect(await statusOf(gateway.chat({ max_tokens: 5 }, tenant('acme')))).toBe(200);
   });
 
+  test('is charged the reserved price for an answer whose cost stays unknown: an image, and the client left before the counts', async () => {
+    const { gateway } = await scene({ limits: [budget('0.005')], step: streams(said('One', ' two').slice(0, 3), { end: 'hang' }) });
+    const content = [
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+    ];
+    const statuses: number[] = [];
+    for (let at = 1; at <= 4; at++) {
+      const left = new AbortController();
+      const response = await gateway.post(
+        { model: 'plain', stream: true, max_tokens: 500, messages: [{ role: 'user', content }] },
+        { headers: tenant('acme'), signal: left.signal },
+      );
+      statuses.push(response.status);
+      if (response.status === 200) await response.body?.getReader().read();
+      left.abort();
+      await expect.poll(() => gateway.records.length).toBe(at);
+    }
+    expect(gateway.records.map(({ cost }) => cost)).toEqual([null, null, null, null]);
+    // 1,000 tokens for the image and the text at $0.000001, 500 of the answer at $0.000002
+    expect(statuses).toEqual([200, 200, 402, 402]);
+  });
+
+  test('counts the schema of the answer as a part of the prompt, beforehand, and where the client left before the counts', async () => {
+    const { gateway } = await scene({ limits: [budget('0.005')], step: streams(said('One', ' two').slice(0, 3), { end: 'hang' }) });
+    const asked = (tokens: number): object => ({
+      stream: true,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'told', schema: { type: 'object', description: ' word'.repeat(tokens) } },
+      },
+    });
+    expect(await statusOf(gateway.chat(asked(5000), tenant('acme')))).toBe(402);
+    const response = await gateway.chat(asked(1000), tenant('acme'));
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await expect.poll(() => gateway.records.length).toBe(2);
+    expect(Number(gateway.records[1]?.cost)).toBeGreaterThan(0.001);
+  });
+
   test('holds the price of the most expensive candidate', async () => {
     const able = { streaming: true };
     const dear = { prompt: '0.0001', completion: '0.0001' };
