@@ -7,8 +7,21 @@ import { lexer } from 'marked';
 import { html, useMemo } from './html.js';
 import { Text } from './text.js';
 
-/** The time of the library grows faster than the length of some texts; a longer text is shown unchanged. */
 const longest = 100_000;
+/** Signs of emphasis and of images in one paragraph: the time of the library grows with their square, and 3,000 take it a second. */
+const mostSigns = 3000;
+/** A line that begins with so many signs of quotes and lists: the library overflows its stack at some thousands. */
+const deepLine = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){40}/m;
+
+/** Whether the library would take seconds for a text, or could not read it: whoever opens such a request could not use the page. */
+function isHard(text) {
+  if (text.length > longest || deepLine.test(text)) return true;
+  const signs = text.split(/\n[ \t]*\n/).map((paragraph) => paragraph.split(/[*_~!]/).length - 1);
+  return signs.reduce((sum, many) => sum + many ** 2, 0) > mostSigns ** 2;
+}
+
+/** The pieces of a text; a text that is hard to read is one piece, unchanged. @param {string} text */
+export const piecesOf = (text) => (isHard(text) ? [{ type: 'code', text }] : lexer(text, { gfm: true, breaks: true }));
 
 /** The levels of quotes and lists in each other that are drawn. */
 const deepest = 50;

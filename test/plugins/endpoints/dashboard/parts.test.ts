@@ -25,6 +25,7 @@ const { Tooltip } = await part('chart-words');
 const { Availability } = await part('availability');
 const { complete } = await part('chat-stream');
 const { resultsOf } = await part('playground-lanes');
+const { piecesOf } = await part('markdown');
 const { chosenColumns, columnOf, defaultColumns } = await part('log-columns');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
@@ -721,4 +722,19 @@ test.each([
   [3 * 86_400_000 + 5 * hour, '3 d 05 h'],
 ])('a conversation of %d ms took %s', (ms, text) => {
   expect(duration(ms)).toBe(text);
+});
+
+describe('Markdown that the library would read for minutes, or not at all', () => {
+  test.each([
+    ['emphasis without end', '*a_'.repeat(33_000)],
+    ['exclamation marks', '!'.repeat(99_000)],
+    ['quotes in quotes', '>'.repeat(99_000)],
+    ['lists in quotes in lists', '> - '.repeat(5000)],
+    ['numbers in numbers', '1. '.repeat(5000)],
+  ])('is shown as it is written: %s', (_, text) => expect(piecesOf(text)).toEqual([{ type: 'code', text }]));
+
+  test.each([
+    ['a long answer', '## Why\n\n**It** is _so_: `a_b`.\n\n- one\n  - two\n\n> > said\n\n'.repeat(1000)],
+    ['a line across the page', `${'- '.repeat(3)}\n\n${'-'.repeat(200)}`],
+  ])('is not %s', (_, text) => expect(piecesOf(text).length).toBeGreaterThan(1));
 });
