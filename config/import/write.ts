@@ -1,7 +1,7 @@
 /** Writes a draft as a config file. The parts without a counterpart are listed at its top. */
 import { Document, isCollection, isScalar, visit } from 'yaml';
 import type { Draft, Item, Note } from './draft.ts';
-import { printable } from '../../core/table.ts';
+import { printable, printableJson } from '../../core/table.ts';
 import { packageFolder } from '../../core/version.ts';
 
 export interface Origin {
@@ -83,7 +83,7 @@ function linesOf(notes: readonly Note[]): string {
 
 const block = (name: string, lines: readonly string[]): string | null => (lines.length === 0 ? null : [`${name}:`, ...lines].join('\n'));
 
-const comment = (remark: string): string => (remark === '' ? '' : `   # ${remark}`);
+const comment = (remark: string): string => (remark === '' ? '' : `   # ${printable(remark)}`);
 
 const listed = ({ value, remark }: Item): string => `  - ${flow(value)}${comment(remark)}`;
 
@@ -110,13 +110,15 @@ const policyLine = (name: string, policy: object): string[] => (Object.keys(poli
 const pluginText = (name: string, options: object | undefined): string =>
   options === undefined ? name : flow({ use: name, with: options });
 
-/** A value on one line. */
+/** A value on one line. safety: the file may be printed on a terminal, so no control character stays as it is. */
 function flow(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, (_, node) => {
     if (isCollection(node)) node.flow = true;
-    // an unquoted text would put its line breaks into the file
-    else if (isScalar(node) && String(node.value).includes('\n')) node.type = 'QUOTE_DOUBLE';
+    // an unquoted text has no escapes: its line breaks would be lines of the file
+    else if (isScalar(node) && printable(String(node.value)) !== String(node.value)) node.type = 'QUOTE_DOUBLE';
   });
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true, doubleQuotedMinMultiLineLength: Infinity }).trimEnd();
+  return printableJson(
+    document.toString({ lineWidth: 0, flowCollectionPadding: true, doubleQuotedMinMultiLineLength: Infinity }).trimEnd(),
+  );
 }

@@ -387,6 +387,13 @@ describe('a virtual key', () => {
     },
   );
 
+  test('writes no control character of its names and values, which a terminal would obey, and keeps them in the config', async () => {
+    const note = '\u009b2J \u202etxt.exe\u0085 \u007f\u2028';
+    const { text, loaded } = await ofKey({ key_alias: `k${note}`, metadata: { note } });
+    expect(text.match(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu)).toBeNull();
+    expect(loaded.ok && loaded.config.keys.map(({ name, metadata }) => [name, metadata])).toEqual([[`k${note}`, { note }]]);
+  });
+
   test.each([
     ['of a model with a space in its name is for the model under its new name', ['my model'], ['my-model']],
     ['of a model whose name begins with all- is for that model alone', ['all-minilm'], ['all-minilm']],
