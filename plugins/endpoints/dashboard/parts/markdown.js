@@ -20,9 +20,6 @@ function isHard(text) {
   return signs.reduce((sum, many) => sum + many ** 2, 0) > mostSigns ** 2;
 }
 
-/** The pieces of a text; a text that is hard to read is one piece, unchanged. @param {string} text */
-export const piecesOf = (text) => (isHard(text) ? [{ type: 'code', text }] : lexer(text, { gfm: true, breaks: true }));
-
 /** The levels of quotes and lists in each other that are drawn. */
 const deepest = 50;
 
@@ -30,20 +27,12 @@ const deepest = 50;
 const isDeeper = (pieces, levels = deepest) =>
   levels === 0 || pieces.some(({ tokens, items }) => isDeeper(tokens ?? items ?? [], levels - 1));
 
-/**
- * The pieces of a text; the whole text where it cannot be split.
- * safety: thousands of quotes in each other overflow the stack, in the library or later, and the page would stay empty
- * @param {string} text @returns {any[]}
- */
-function piecesOf(text) {
+/** The pieces of a text; a text that is hard to read or to draw is one piece, unchanged. @param {string} text @returns {any[]} */
+export function piecesOf(text) {
   const whole = [{ type: 'code', text }];
-  if (text.length > longest) return whole;
-  try {
-    const pieces = lexer(text, { gfm: true, breaks: true });
-    return isDeeper(pieces) ? whole : pieces;
-  } catch {
-    return whole;
-  }
+  if (isHard(text)) return whole;
+  const pieces = lexer(text, { gfm: true, breaks: true });
+  return isDeeper(pieces) ? whole : pieces;
 }
 
 /** @param {{ text: string }} props */

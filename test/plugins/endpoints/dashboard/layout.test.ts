@@ -248,14 +248,11 @@ test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])(
   },
 );
 
-test.each([2000, 10_000])(
-  'a text of %d quotes in each other, shown as Markdown, is there, and so is the rest of the page',
-  async (count) => {
-    const asked = await scene.chat(`${'> '.repeat(count)}deep`, {}, { authorization: `Bearer ${key.key}` });
-    const page = await open(`/dashboard/logs/${asked}`, '.conversation', 1360);
-    await page.getByRole('button', { name: 'Markdown' }).click();
-    await page.locator('.message-user .is-markdown', { hasText: /deep|> > / }).waitFor();
-    await page.getByRole('button', { name: 'As text' }).click();
-    await scene.leave(page);
-  },
-);
+test('a text of 2,000 quotes in each other, shown as Markdown, is there, and so is the rest of the page', async () => {
+  const asked = await scene.chat(`${'> '.repeat(2000)}deep`, {}, { authorization: `Bearer ${key.key}` });
+  const page = await open(`/dashboard/logs/${asked}`, '.conversation', 1360);
+  await page.getByRole('button', { name: 'Markdown' }).click();
+  await page.locator('.message-user .is-markdown', { hasText: '> > ' }).waitFor();
+  await page.getByRole('button', { name: 'As text' }).click();
+  await scene.leave(page);
+});

@@ -731,6 +731,7 @@ describe('Markdown that the library would read for minutes, or not at all', () =
     ['quotes in quotes', '>'.repeat(99_000)],
     ['lists in quotes in lists', '> - '.repeat(5000)],
     ['numbers in numbers', '1. '.repeat(5000)],
+    ['lists in lists over many lines', Array.from({ length: 60 }, (_, at) => `${'  '.repeat(at)}- x`).join('\n')],
   ])('is shown as it is written: %s', (_, text) => expect(piecesOf(text)).toEqual([{ type: 'code', text }]));
 
   test.each([
