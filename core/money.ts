@@ -173,15 +173,26 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   total.add(circumstances.images, price(pricing.image) ?? 0n);
   total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
   if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
-  // wire: the prices of `priority` are 1.7 to 2.5 times the usual ones (OpenAI: Pricing, GPT-5.5: $12.50 for $5)
-  return total.known !== null && circumstances.tier === 'priority' ? (total.known * 5n + 1n) / 2n : total.known;
+  const tenths = dearTiers.get(circumstances.tier);
+  return total.known !== null && tenths !== undefined ? (total.known * tenths + 9n) / 10n : total.known;
 }
 
 /**
- * Whether the service tier has prices of its own, which the catalogue does not have:
- * `flex` costs about half of the usual, `priority` at most what `costOf` says.
+ * The most that a service tier costs, in tenths of the usual price.
+ * wire: `priority` is 1.7 to 2.5 times as much (OpenAI: Pricing, GPT-5.5: $12.50 for $5); it is named `fast`
+ * from GPT-6 on (OpenAI: Fast mode, 2026-07-30). `ultrafast` is six times as much (OpenAI: Ultrafast mode, GPT-6 Astra: $60 for $10).
  */
-export const isOtherTier = ({ tier }: Circumstances): boolean => tier === 'flex' || tier === 'priority';
+const dearTiers: ReadonlyMap<unknown, bigint> = new Map([
+  ['priority', 25n],
+  ['fast', 25n],
+  ['ultrafast', 60n],
+]);
+
+/**
+ * Whether the service tier has prices of its own, which the catalogue does not have:
+ * `flex` costs about half of the usual, the dear ones at most what `costOf` says.
+ */
+export const isOtherTier = ({ tier }: Circumstances): boolean => tier === 'flex' || dearTiers.has(tier);
 
 /** Searches to pay for; null: not known. A provider that was not asked to search, and reported no searches, made none. */
 const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null =>

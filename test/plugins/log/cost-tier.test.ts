@@ -83,6 +83,31 @@ describe('the cost of a service tier', () => {
     ['is the usual one, where the provider does not get the field', 'anthropic', { service_tier: 'priority' }, {}, '20', false],
     ['is an upper bound for flex', 'openai-chat', { service_tier: 'flex' }, { service_tier: 'flex' }, '20', true],
     ['is the usual one for auto', 'openai-chat', { service_tier: 'auto' }, {}, '20', false],
+    ['is that of priority for fast, its newer name', 'openai-chat', { service_tier: 'fast' }, {}, '50', true],
+    [
+      'is that of priority where the provider names fast',
+      'openai-responses',
+      { service_tier: 'priority' },
+      { service_tier: 'fast' },
+      '50',
+      true,
+    ],
+    [
+      'is six times the usual one for ultrafast',
+      'openai-responses',
+      { service_tier: 'ultrafast' },
+      { service_tier: 'ultrafast' },
+      '120',
+      true,
+    ],
+    [
+      'is the usual one, where ultrafast was not served',
+      'openai-chat',
+      { service_tier: 'ultrafast' },
+      { service_tier: 'default' },
+      '20',
+      false,
+    ],
   ])('%s (%s)', async (_, dialect, sends, says, cost, costIsUpperBound) => {
     expect((await asked(dialect, { sends, says })).record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
   });
@@ -95,5 +120,6 @@ describe('the cost of a service tier', () => {
     const more = { limits: [{ by: 'all', budget: { dollars: '30', per: 'day' } }] };
     expect((await asked('openai-chat', { more })).status).toBe(200);
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, more })).status).toBe(402);
+    expect((await asked('openai-chat', { sends: { service_tier: 'fast' }, more })).status).toBe(402);
   });
 });
