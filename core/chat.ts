@@ -254,6 +254,10 @@ export interface Usage {
   readonly details?: UsageDetails;
   /** The amount that the provider says it charged: dollars, decimal. Absent: the provider did not say. */
   readonly charged?: string;
+  /** The service tier or speed that served the request, where it stands among the counts. */
+  readonly tier?: string;
+  /** True: the model ran in one region, as was asked for, and each token costs a tenth more. */
+  readonly isRegional?: boolean;
 }
 
 /** Nothing was counted. */

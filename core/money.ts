@@ -93,8 +93,9 @@ const asksToSearch = ({ rest, tools }: ChatRequest): boolean =>
   searchFields.some((field) => rest[field] !== undefined && rest[field] !== null) ||
   (tools ?? []).some(({ type, function: called }) => called === undefined && /search|ground/i.test(type));
 
-/** wire: `service_tier` of OpenAI, which others took over, and `serviceTier: { type }` of Amazon Bedrock. */
-function tierIn({ rest: { service_tier: tier, serviceTier: other } }: ChatRequest): string | null {
+/** wire: `service_tier` of OpenAI, which others took over, `serviceTier: { type }` of Amazon Bedrock, and `speed` of the Messages API. */
+function tierIn({ rest: { service_tier: tier, serviceTier: other }, native }: ChatRequest): string | null {
+  if (native?.fields['speed'] === 'fast') return 'fast';
   const asked = tier ?? (other as { type?: unknown } | null | undefined)?.type;
   return typeof asked === 'string' ? asked : null;
 }
@@ -163,24 +164,28 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   if (prompt === null && completion === null) return null;
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;
   const hourWrites = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
-  const total = new Total(price(pricing.request) ?? 0n);
+  const total = new Total();
   total.add(usage.input, prompt);
   total.add(usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt);
   total.add((usage.cacheWrite ?? 0) - hourWrites, cacheWrite);
   total.add(hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite);
   total.add(usage.answer, completion);
   total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
+  // wire: of the prices, those of tokens are a tenth higher (Anthropic: Data residency)
+  if (usage.isRegional === true) total.scale(11n);
+  total.add(1, price(pricing.request) ?? 0n);
   total.add(circumstances.images, price(pricing.image) ?? 0n);
   total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
   if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
   const tenths = dearTiers.get(circumstances.tier);
-  return total.known !== null && tenths !== undefined ? (total.known * tenths + 9n) / 10n : total.known;
+  if (tenths !== undefined) total.scale(tenths);
+  return total.known;
 }
 
 /**
  * The most that a service tier costs, in tenths of the usual price.
  * wire: `priority` is 1.7 to 2.5 times as much (OpenAI: Pricing, GPT-5.5: $12.50 for $5); it is named `fast`
- * from GPT-6 on (OpenAI: Fast mode, 2026-07-30). `ultrafast` is six times as much (OpenAI: Ultrafast mode, GPT-6 Astra: $60 for $10).
+ * from GPT-6 on (OpenAI: Fast mode, 2026-07-30), and at Anthropic `fast` is twice as much (Anthropic: Fast mode). `ultrafast` is six times as much (OpenAI: Ultrafast mode, GPT-6 Astra: $60 for $10).
  */
 const dearTiers: ReadonlyMap<unknown, bigint> = new Map([
   ['priority', 25n],
@@ -204,15 +209,16 @@ const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 
 
 /** A sum that is unknown (null) once one of its parts is. */
 class Total {
-  known: bigint | null;
-
-  constructor(first: bigint) {
-    this.known = first;
-  }
+  known: bigint | null = 0n;
 
   add(count: number | null, each: bigint | null): void {
     if (each === 0n || count === 0 || this.known === null) return;
     // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
     this.known = each === null || !Number.isSafeInteger(count) ? null : this.known + BigInt(count as number) * each;
+  }
+
+  /** A part of 10^-12 dollar counts as a whole one. */
+  scale(tenths: bigint): void {
+    if (this.known !== null) this.known = (this.known * tenths + 9n) / 10n;
   }
 }

@@ -45,7 +45,8 @@ interface Spent {
   readonly prices: Pricing;
 }
 
-function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest, circumstances: Circumstances): Spent {
+function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest, asked: Circumstances): Spent {
+  const circumstances = usage.tier === undefined ? asked : { ...asked, tier: usage.tier };
   const listed = mapping.pricing ?? model.pricing;
   const goesOn = isLeft && !mapping.cancellation;
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
@@ -73,7 +74,7 @@ const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.s
 function tierOf({ response, adjustments }: RequestRecord, { tier = null }: Circumstances): string | null {
   const named = response?.choices[0]?.extras.find(({ on, field }) => on === 'reply' && field === 'service_tier')?.value;
   if (typeof named === 'string') return named;
-  return adjustments.some(({ parameter }) => parameter === 'service_tier') ? null : tier;
+  return adjustments.some(({ parameter }) => parameter === 'service_tier' || parameter === 'speed') ? null : tier;
 }
 
 interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {

@@ -163,11 +163,12 @@ function expectWellFormed({ chunks }: Outcome): void {
   expect(() => JSON.stringify(folded(chunks))).not.toThrow();
 }
 
-function expectCounts({ usage: { details, charged, ...counts } }: Chunk & { type: 'usage' }): void {
+function expectCounts({ usage: { details, charged, tier = '', isRegional = false, ...counts } }: Chunk & { type: 'usage' }): void {
   for (const count of Object.values({ ...counts, ...details })) {
     expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(counts)).toBe(true);
   }
   expect(charged ?? '0').toMatch(/^\d+(\.\d+)?$/);
+  expect([typeof tier, typeof isRegional]).toEqual(['string', 'boolean']);
 }
 
 /** The expected answer of the case. Throws where the case has none. */

@@ -3,13 +3,10 @@
  * do not overlap. A count that the provider does not give stays null.
  */
 import type { Usage } from '../../../core/chat.ts';
-import { atMost, countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 
-/**
- * The counts of the reports so far.
- * wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking).
- */
-export interface Counts {
+/** wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking). */
+interface Pass {
   readonly input: number | null;
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
@@ -17,6 +14,14 @@ export interface Counts {
   readonly output: number | null;
   readonly thinking: number | null;
   readonly searches: number | null;
+}
+
+/** The counts of the reports so far. */
+export interface Counts extends Pass {
+  /** `fast` or `standard`; null: not said. */
+  readonly speed: string | null;
+  /** Where the model ran. */
+  readonly place: string | null;
 }
 
 /**
@@ -39,6 +44,8 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
     output: later.output ?? before?.output ?? null,
     thinking: later.thinking ?? before?.thinking ?? null,
     searches: later.searches ?? before?.searches ?? null,
+    speed: textOf(report['speed']) ?? before?.speed ?? null,
+    place: textOf(report['inference_geo']) ?? before?.place ?? null,
   };
 }
 
@@ -46,7 +53,8 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
  * The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative.
  * @param unsaid the number of searches where no report counts them; undefined: no search was asked for
  */
-export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches }: Counts, unsaid?: 0 | null): Usage {
+export function toUsage(counts: Counts, unsaid?: 0 | null): Usage {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches, speed, place } = counts;
   const webSearches = searches ?? unsaid;
   const reasoning = atMost(thinking, output);
   return {
@@ -57,10 +65,15 @@ export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, th
     answer: output === null ? null : output - (reasoning ?? 0),
     reasoning,
     ...(webSearches !== undefined && { webSearches }),
+    ...(speed !== null && { tier: speed }),
+    ...(place !== null && !anywhere.has(place) && { isRegional: true }),
   };
 }
 
-const countsOf = (report: Fields): Counts => ({
+/** wire: places without a price of their own (Anthropic: Data residency); older models say `not_available`. */
+const anywhere: ReadonlySet<string> = new Set(['global', 'not_available']);
+
+const countsOf = (report: Fields): Pass => ({
   input: countOf(report['input_tokens']),
   cacheRead: countOf(report['cache_read_input_tokens']),
   cacheWrite: countOf(report['cache_creation_input_tokens']),
@@ -75,17 +88,17 @@ const countsOf = (report: Fields): Counts => ({
  * are summed (Anthropic: Compaction). Advisor passes ran on another model. If a fallback model answered, the counts at the top are right
  * (vercel/ai, packages/anthropic/src/convert-anthropic-usage.ts, 2026-11).
  */
-function passesOf(iterations: unknown): readonly Counts[] {
+function passesOf(iterations: unknown): readonly Pass[] {
   const passes = listOf(iterations).map(fieldsOf);
   if (passes.some(({ type }) => type === 'fallback_message')) return [];
   return passes.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
 }
 
 /** The sums over all passes. A count that no pass gives is left out. */
-function added(passes: readonly Counts[]): Partial<Counts> {
-  const sums: Partial<Record<keyof Counts, number>> = {};
+function added(passes: readonly Pass[]): Partial<Pass> {
+  const sums: Partial<Record<keyof Pass, number>> = {};
   for (const pass of passes) {
-    for (const [name, value] of Object.entries(pass) as [keyof Counts, number | null][]) {
+    for (const [name, value] of Object.entries(pass) as [keyof Pass, number | null][]) {
       if (value !== null) sums[name] = (sums[name] ?? 0) + value;
     }
   }

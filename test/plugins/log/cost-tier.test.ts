@@ -25,15 +25,21 @@ const pricing = { prompt: '1', completion: '2' };
 
 async function asked(
   dialect: string,
-  { sends = {}, says = {}, model = { pricing }, more = {} }: { sends?: object; says?: object; model?: object; more?: object },
+  {
+    sends = {},
+    says = {},
+    model = { pricing },
+    more = {},
+    path = '/v1/chat/completions',
+  }: { sends?: object; says?: object; model?: object; more?: object; path?: string },
 ): Promise<{ readonly status: number; readonly record: RequestRecord | undefined }> {
   const up = await provider(answers({ ...bodies[dialect], ...says }));
-  const { chat, records } = await gatewayOf({
+  const { post, records } = await gatewayOf({
     providers: { up: { dialect, base_url: up.url, api_key: 'k' } },
     models: [{ id: 'plain', ...model, providers: [{ providerId: 'up' }] }],
     ...more,
   });
-  const reply = await chat({ max_tokens: 5, ...sends });
+  const reply = await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], max_tokens: 5, ...sends }, { path });
   await reply.text();
   return { status: reply.status, record: records[0] };
 }
@@ -112,6 +118,24 @@ describe('the cost of a service tier', () => {
     expect((await asked(dialect, { sends, says })).record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
   });
 
+  it.each<[string, object, object, string, boolean]>([
+    ['is that of fast, where the answer was fast', { speed: 'fast' }, { speed: 'fast' }, '50', true],
+    ['is that of fast, where it was asked for and the answer does not say', { speed: 'fast' }, {}, '50', true],
+    ['is the usual one, where the answer was not fast', { speed: 'fast' }, { speed: 'standard' }, '20', false],
+    ['is a tenth more, where the model ran in one region', { inference_geo: 'us' }, { inference_geo: 'us' }, '22', false],
+    ['is a tenth more for a fast answer too', { speed: 'fast' }, { speed: 'fast', inference_geo: 'us' }, '55', true],
+    ['is the usual one, where the model ran anywhere', {}, { inference_geo: 'global' }, '20', false],
+    ['is the usual one, where the model takes no region', {}, { inference_geo: 'not_available' }, '20', false],
+  ])('%s (Messages API)', async (_, sends, says, cost, costIsUpperBound) => {
+    const path = '/v1/messages';
+    const { record } = await asked('anthropic', { sends, says: { usage: { ...message.usage, ...says } }, path });
+    expect(record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
+  });
+
+  it('is the usual one, where a provider of another API does not get the speed', async () => {
+    expect((await asked('openai-chat', { sends: { speed: 'fast' }, path: '/v1/messages' })).record).toMatchObject({ cost: '20' });
+  });
+
   it('is 0 for a free model', async () => {
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, model: { free: true } })).record?.cost).toBe('0');
   });
@@ -121,5 +145,6 @@ describe('the cost of a service tier', () => {
     expect((await asked('openai-chat', { more })).status).toBe(200);
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, more })).status).toBe(402);
     expect((await asked('openai-chat', { sends: { service_tier: 'fast' }, more })).status).toBe(402);
+    expect((await asked('anthropic', { sends: { speed: 'fast' }, more, path: '/v1/messages' })).status).toBe(402);
   });
 });

@@ -31,6 +31,14 @@ describe('usage', () => {
     });
   });
 
+  it('keeps the speed and the region of an earlier report', () => {
+    expect(usageOf({ input_tokens: 1, speed: 'fast', inference_geo: 'us' }, { output_tokens: 4 })).toMatchObject({
+      answer: 4,
+      tier: 'fast',
+      isRegional: true,
+    });
+  });
+
   it('lets a later report replace the counts that it has, and erase none', () => {
     expect(
       usageOf(
