@@ -18,11 +18,12 @@ function monthAt(now: number, later: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
 }
 
-/** Dollars per day, from the last days; null where the log is too young. */
+/** Dollars per day, from the last week, or from the days since the log began; null where the log is too young. */
 export function paceOf(points: readonly { readonly at: number; readonly cost: string | null }[], now: number): number | null {
   const from = Math.floor(now / day) * day - paceDays * day;
   const recent = points.filter(({ at }) => at >= from);
-  const span = now - (recent[0]?.at ?? now);
+  // a day without requests has no point, and counts where the log is older
+  const span = now - Math.max(from, points[0]?.at ?? now);
   return span < shortestPaceMs ? null : (recent.reduce((sum, { cost }) => sum + dollars(cost), 0) * day) / span;
 }
 
@@ -37,7 +38,7 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
   const isKept = (at: number): boolean => retentionDays === 0 || at >= now - retentionDays * day;
   const sameDays = query(lastFrom, Math.min(lastFrom + (now - from), from));
   const [daily, series, rows, [total], earlier, [earlierTotal], [lastMonth], metaKeys] = await Promise.all([
-    reader.series(query(Math.min(from, today - paceDays * day), null), { bucketMs: day, by: null }),
+    reader.series(query(lastFrom, null), { bucketMs: day, by: null }),
     reader.series(query(from, null), { bucketMs: day, by, rank: 'cost', most: most.lines }),
     reader.stats(query(from, null), { by, limit: most.rows, rank: 'cost' }),
     reader.stats(query(from, null), { by: null, limit: 1 }),

@@ -38,8 +38,15 @@ describe('the view', () => {
       '2026-12-01',
       '2026-10-01',
     ]);
-    // 3.5 dollars in the 36 hours since the first of the last days on record, and 8.5 days to come
-    expect(data.forecast).toBeCloseTo(7.5 + (3.5 / 1.5) * 8.5);
+    // 3.5 dollars in the last seven days and a half, and 8.5 days to come
+    expect(data.forecast).toBeCloseTo(7.5 + (3.5 / 7.5) * 8.5);
+  });
+
+  test('knows in the first days of a month that the week before had quiet days', async () => {
+    const log = memoryLog();
+    for (const createdAt of ['2026-10-05T00:00:00Z', '2026-11-02T06:00:00Z']) log.add({ createdAt, cost: '7' });
+    const data: any = await spendView({ reader: log, params: new URLSearchParams(), now: Date.parse('2026-11-03T00:00:00Z') });
+    expect(data.perDay).toBeCloseTo(1);
   });
 
   test('has the spending of one team, and its parts', async () => {
@@ -92,13 +99,14 @@ describe('the view', () => {
 
   test.each<[string, readonly { at: number; cost: string | null }[], number | null]>([
     [
-      'of the last days',
+      'of the last week, with its quiet days',
       [
         { at: now - 12 * hour - 9 * 24 * hour, cost: '100' },
         { at: now - 36 * hour, cost: '3' },
       ],
-      2,
+      0.4,
     ],
+    ['of the days since the log began', [{ at: now - 36 * hour, cost: '3' }], 2],
     ['of nothing', [], null],
     ['of a log that began now', [{ at: now - hour / 2, cost: '3' }], null],
   ])('has the pace %s', (_, points, pace) => expect(paceOf(points, now)).toBe(pace));
