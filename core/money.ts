@@ -103,9 +103,15 @@ function tierIn({ rest: { service_tier: tier, serviceTier: other }, native }: Ch
 const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
 /**
- * The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour.
+ * The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour,
+ * and those of one region where it ran there.
  */
-export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
+export function pricesFor(usage: Usage, pricing: Pricing, circumstances = never): Pricing {
+  const prices = pricesAt(usage, pricing, circumstances);
+  return usage.isRegional === true ? inRegion(prices) : prices;
+}
+
+function pricesAt(usage: Usage, pricing: Pricing, { from, to }: Circumstances): Pricing {
   const { tiers, peak } = pricing;
   if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : baseOf(pricing);
   if (tiers === undefined) return pricing;
@@ -116,6 +122,20 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
   const { above: _, ...prices } = reached;
   return { ...base, ...prices };
 }
+
+const ofTokens = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning'] as const;
+
+/** wire: where one region was asked for, the prices of tokens are a tenth higher, and no others (Anthropic: Data residency). */
+function inRegion(prices: Pricing): Pricing {
+  const dearer = ofTokens.flatMap((name) => {
+    const each = price(prices[name]);
+    return each === null ? [] : [[name, formatDollars(timesTenths(each, 11n))]];
+  });
+  return { ...prices, ...(Object.fromEntries(dearer) as Partial<Pricing>) };
+}
+
+/** A part of 10^-12 dollar counts as a whole one. */
+const timesTenths = (pico: bigint, tenths: bigint): bigint => (pico * tenths + 9n) / 10n;
 
 const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;
 
@@ -164,22 +184,18 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   if (prompt === null && completion === null) return null;
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;
   const hourWrites = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
-  const total = new Total();
+  const total = new Total(price(pricing.request) ?? 0n);
   total.add(usage.input, prompt);
   total.add(usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt);
   total.add((usage.cacheWrite ?? 0) - hourWrites, cacheWrite);
   total.add(hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite);
   total.add(usage.answer, completion);
   total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
-  // wire: of the prices, those of tokens are a tenth higher (Anthropic: Data residency)
-  if (usage.isRegional === true) total.scale(11n);
-  total.add(1, price(pricing.request) ?? 0n);
   total.add(circumstances.images, price(pricing.image) ?? 0n);
   total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
   if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
   const tenths = dearTiers.get(circumstances.tier);
-  if (tenths !== undefined) total.scale(tenths);
-  return total.known;
+  return total.known !== null && tenths !== undefined ? timesTenths(total.known, tenths) : total.known;
 }
 
 /**
@@ -209,16 +225,15 @@ const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 
 
 /** A sum that is unknown (null) once one of its parts is. */
 class Total {
-  known: bigint | null = 0n;
+  known: bigint | null;
+
+  constructor(first: bigint) {
+    this.known = first;
+  }
 
   add(count: number | null, each: bigint | null): void {
     if (each === 0n || count === 0 || this.known === null) return;
     // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
     this.known = each === null || !Number.isSafeInteger(count) ? null : this.known + BigInt(count as number) * each;
-  }
-
-  /** A part of 10^-12 dollar counts as a whole one. */
-  scale(tenths: bigint): void {
-    if (this.known !== null) this.known = (this.known * tenths + 9n) / 10n;
   }
 }

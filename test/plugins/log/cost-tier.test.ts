@@ -132,6 +132,11 @@ describe('the cost of a service tier', () => {
     expect(record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
   });
 
+  it('is on record with the prices of the region', async () => {
+    const says = { usage: { ...message.usage, inference_geo: 'us' } };
+    expect((await asked('anthropic', { says, path: '/v1/messages' })).record?.prices).toEqual({ prompt: '1.1', completion: '2.2' });
+  });
+
   it('is the usual one, where a provider of another API does not get the speed', async () => {
     expect((await asked('openai-chat', { sends: { speed: 'fast' }, path: '/v1/messages' })).record).toMatchObject({ cost: '20' });
   });
