@@ -264,7 +264,7 @@ export interface Usage {
 export const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
 
 /**
- * Tokens of special kinds. Tokens of `citations` are in none of the classes of `Usage`; tokens
+ * Tokens of special kinds. Tokens of `citations` and `advisor` are in none of the classes of `Usage`; tokens
  * of every other kind are inside one class. Absent: the provider did not report the kind.
  */
 export interface UsageDetails {
@@ -278,6 +278,8 @@ export interface UsageDetails {
   readonly rejectedPrediction?: number;
   /** Sources that the model read and cited. */
   readonly citations?: number;
+  /** Prompt and answer of another model, which the provider asked for advice. */
+  readonly advisor?: number;
 }
 
 /**

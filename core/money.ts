@@ -220,8 +220,8 @@ const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): numbe
   webSearches === undefined ? (maySearch ? null : 0) : webSearches;
 
 /** Tokens that vendors price differently from text. The catalogue has no price for them, and the price of text would be too low. */
-const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0 } = {} }: Usage): number =>
-  inputAudio + outputAudio + outputImage + citations;
+const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0, advisor = 0 } = {} }: Usage): number =>
+  inputAudio + outputAudio + outputImage + citations + advisor;
 
 /** A sum that is unknown (null) once one of its parts is. */
 class Total {

@@ -22,6 +22,8 @@ export interface Counts extends Pass {
   readonly speed: string | null;
   /** Where the model ran. */
   readonly place: string | null;
+  /** All tokens of the passes of an advisor. */
+  readonly advisor: number;
 }
 
 /**
@@ -32,7 +34,8 @@ export interface Counts extends Pass {
  */
 export function readCounts(report: Fields, before: Counts | null): Counts {
   const own = countsOf(report);
-  const passes = passesOf(report['iterations']);
+  const iterations = listOf(report['iterations']).map(fieldsOf);
+  const passes = passesOf(iterations);
   const later = passes.length > 0 ? { ...own, ...added(passes) } : own;
   const hasPrompt = (later.input ?? 0) + (later.cacheRead ?? 0) + (later.cacheWrite ?? 0) > 0;
   const [first, second] = hasPrompt ? [later, before] : [before, later];
@@ -46,6 +49,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
     searches: later.searches ?? before?.searches ?? null,
     speed: textOf(report['speed']) ?? before?.speed ?? null,
     place: textOf(report['inference_geo']) ?? before?.place ?? null,
+    advisor: advisorTokens(iterations) || (before?.advisor ?? 0),
   };
 }
 
@@ -54,7 +58,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
  * @param unsaid the number of searches where no report counts them; undefined: no search was asked for
  */
 export function toUsage(counts: Counts, unsaid?: 0 | null): Usage {
-  const { input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches, speed, place } = counts;
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches, speed, place, advisor } = counts;
   const webSearches = searches ?? unsaid;
   const reasoning = atMost(thinking, output);
   return {
@@ -67,6 +71,7 @@ export function toUsage(counts: Counts, unsaid?: 0 | null): Usage {
     ...(webSearches !== undefined && { webSearches }),
     ...(speed !== null && { tier: speed }),
     ...(place !== null && !anywhere.has(place) && { isRegional: true }),
+    ...(advisor > 0 && { details: { advisor } }),
   };
 }
 
@@ -85,13 +90,18 @@ const countsOf = (report: Fields): Pass => ({
 
 /**
  * wire: with compaction an answer takes several passes, and the counts at the top leave some of them out, so the passes in `iterations`
- * are summed (Anthropic: Compaction). Advisor passes ran on another model. If a fallback model answered, the counts at the top are right
+ * are summed (Anthropic: Compaction). If a fallback model answered, the counts at the top are right
  * (vercel/ai, packages/anthropic/src/convert-anthropic-usage.ts, 2026-11).
  */
-function passesOf(iterations: unknown): readonly Pass[] {
-  const passes = listOf(iterations).map(fieldsOf);
-  if (passes.some(({ type }) => type === 'fallback_message')) return [];
-  return passes.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
+function passesOf(iterations: readonly Fields[]): readonly Pass[] {
+  if (iterations.some(({ type }) => type === 'fallback_message')) return [];
+  return iterations.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
+}
+
+/** wire: an advisor runs on another model, whose prices count, and the counts at the top leave it out (Anthropic: Advisor tool). */
+function advisorTokens(iterations: readonly Fields[]): number {
+  const { input, cacheRead, cacheWrite, output } = added(iterations.filter(({ type }) => type === 'advisor_message').map(countsOf));
+  return (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0) + (output ?? 0);
 }
 
 /** The sums over all passes. A count that no pass gives is left out. */

@@ -132,6 +132,14 @@ describe('the cost of a service tier', () => {
     expect(record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
   });
 
+  it('is unknown, where an advisor ran on another model', async () => {
+    const own = { type: 'message', input_tokens: 10, output_tokens: 5 };
+    const advisor = { type: 'advisor_message', model: 'dearer', input_tokens: 800, cache_read_input_tokens: 100, output_tokens: 30 };
+    const says = { usage: { ...message.usage, iterations: [own, advisor, { ...advisor, input_tokens: 900 }] } };
+    const { record } = await asked('anthropic', { says, path: '/v1/messages' });
+    expect(record).toMatchObject({ cost: null, usage: { totalTokens: 15 }, usageDetails: { advisor: 1960 } });
+  });
+
   it('is on record with the prices of the region', async () => {
     const says = { usage: { ...message.usage, inference_geo: 'us' } };
     expect((await asked('anthropic', { says, path: '/v1/messages' })).record?.prices).toEqual({ prompt: '1.1', completion: '2.2' });

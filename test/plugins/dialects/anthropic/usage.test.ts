@@ -109,7 +109,10 @@ describe('usage', () => {
     fc.assert(
       fc.property(fc.array(report, { minLength: 1, maxLength: 4 }), (reports) => {
         const usage = usageOf(...reports);
-        for (const value of Object.values(usage)) expect(value === null || (Number.isFinite(value) && value >= 0)).toBe(true);
+        const { details, ...counts } = usage;
+        for (const value of [...Object.values(counts), details?.advisor ?? null]) {
+          expect(value === null || ((value as number) >= 0 && Number.isFinite(value))).toBe(true);
+        }
         expect(totalTokens(usage)).toBe(
           completionTokens(usage) === null || promptTokens(usage) === null
             ? null
