@@ -104,7 +104,9 @@ function noteOf({ record, isSameConfig }, prices) {
   if (record.model === null) return 'Nothing was served, so nothing was priced.';
   if (isUnanswered(record)) return 'No provider answered, so nothing was priced.';
   if (prices === null) return 'The catalogue has no price for this model now; the total is what was recorded.';
-  if (record.cost === null) return 'The cost is not known: no price in the catalogue, or the provider left out a count.';
+  if (record.cost === null) {
+    return 'The cost is not known: no price in the catalogue, the provider left out a count, or something was used that has a price of its own.';
+  }
   if (record.costIsUpperBound) return `The cost is ${whyAtMost}.`;
   if (record.usageEstimated) return `The counts are ${whyEstimated}. The prices are those of that moment.`;
   return record.prices || isSameConfig

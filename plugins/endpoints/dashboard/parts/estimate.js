@@ -16,7 +16,7 @@ export const about = (text, isEstimate, title = whyEstimated) =>
 
 /** Why a cost is the most that it may be. */
 export const whyAtMost =
-  'the most that it may have cost: the provider may have gone on after the gateway had left, or its prices changed meanwhile';
+  'the most that it may have cost: the provider may have gone on after the gateway had left, its prices changed meanwhile, or another service tier served it';
 
 /**
  * The cost of a request, marked where it is an upper bound or an estimate.

@@ -13,6 +13,7 @@ const { compact, duration, moment, money, percent, size } = await part('format')
 const { measures } = await part('measures');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
+const { CostLines } = await part('cost-lines');
 const { aboutSum } = await part('estimate');
 const { levelsOf } = await part('levels');
 const { tail } = await part('tail');
@@ -38,6 +39,14 @@ function wordsOf(markup: any): string {
   return wordsOf(typeof markup.type === 'function' ? markup.type(markup.props) : markup.props.children);
 }
 const typed = (text: string, address = ''): URLSearchParams => parseBar(text).reduce(addFilter, new URLSearchParams(address));
+
+test.each([
+  ['has no cost', { cost: null }, 'something was used that has a price of its own'],
+  ['costs so much at most', { cost: '1', costIsUpperBound: true }, 'another service tier'],
+])('the lines of the cost name each reason why a request %s', (_, more, words) => {
+  const record = aRecord(more);
+  expect(wordsOf(CostLines({ data: { record, prices: { prompt: '1', completion: '1' }, isSameConfig: true } }))).toContain(words);
+});
 
 describe('the search bar', () => {
   test.each([
