@@ -7,8 +7,9 @@ const listeners = new Set();
 export const notify = () => listeners.forEach((listener) => listener());
 
 /**
- * What the history keeps for the present entry: how far its page was scrolled, and the address of the list from which a request was opened.
- * @returns {{ top?: number, list?: string }}
+ * What the history keeps for the present entry: how far its page was scrolled, the address of the list from which a request was opened,
+ * and `isFilled`, with which the playground marks an address that has filled its form.
+ * @returns {{ top?: number, list?: string, isFilled?: boolean }}
  */
 const entry = () => history.state ?? {};
 

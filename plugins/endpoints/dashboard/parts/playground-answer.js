@@ -13,7 +13,6 @@ import { Prose } from './text.js';
 export function PlaygroundAnswer({ answer, isRunning }) {
   const { text, reasoning, refusal, toolCalls, cutBy, totalMs } = answer;
   const isEmpty = !hasBegun(answer);
-  if (isEmpty && !isRunning && totalMs === null) return html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`;
   return html`<div class="answer" aria-busy=${isRunning}>
     ${
       reasoning !== '' &&

@@ -21,10 +21,9 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
  */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
-  const choice = (name) => ({ value: form[name], onChange: (event) => set({ [name]: event.target.value }) });
   return html`<${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} isLoading=${isLoading} />
     <div class="fields">
-      <label>Effort <${Select} options=${effortsOf(form)} disabled=${form.budget !== ''} ...${choice('effort')} /></label>
+      <label>Effort <${Select} options=${effortsOf(form)} disabled=${form.budget !== ''} ...${text('effort')} /></label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
       <label>At most <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>
       <label>Temperature <input type="number" min="0" max="2" step="0.1" ...${text('temperature')} /></label>

@@ -4,13 +4,14 @@ import { fieldsOf } from './playground-request.js';
 
 const place = 'gateway.draft';
 
-/** @typedef {{ form: import('./playground-request.js').Form, lanes: import('./playground-lanes.js').Turn[][] }} Kept */
+/** @typedef {{ form: import('./playground-request.js').Form, lanes: import('./playground-lanes.js').Turn[][], filled: string }} Kept */
 
 /** A message that was not answered before the session ended goes back into the form. @param {Kept} draft @returns {Kept} */
-function unsentOf({ form, lanes }) {
+function unsentOf({ form, lanes, filled }) {
   const last = lanes[0]?.at(-1);
   const isLost = form.user === '' && form.images.length === 0 && last !== undefined && !isAnswered(last);
-  return { form: isLost ? { ...form, ...fieldsOf(last.asked.at(-1)) } : form, lanes: lanes.map((turns) => turns.filter(isAnswered)) };
+  const asked = isLost ? { ...form, ...fieldsOf(last.asked.at(-1)) } : form;
+  return { form: asked, lanes: lanes.map((turns) => turns.filter(isAnswered)), filled };
 }
 
 /** @param {() => Kept} draft called when the session has ended */

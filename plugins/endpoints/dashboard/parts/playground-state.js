@@ -10,13 +10,24 @@ import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, s
 
 /** @typedef {import('./playground-lanes.js').Turn} Turn */
 
-/** Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id. */
+/** Marks the present entry of the history: its address has filled the form. */
+const mark = () => history.replaceState({ ...history.state, isFilled: true }, '');
+
+const kept = takeKept();
+// the sign-in made a new entry, whose address must not fill the form again
+if (kept !== null) mark();
+
+/**
+ * Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id.
+ * `filled`: what of the address filled the form last.
+ */
 let draft = {
   form: emptyForm,
   lanes: /** @type {Turn[][]} */ ([[]]),
   key: '',
   results: /** @type {Record<string, string>} */ ({}),
-  ...takeKept(),
+  filled: '',
+  ...kept,
 };
 /** The present content of the playground. */
 export const draftNow = () => draft;
@@ -61,44 +72,42 @@ async function loggedForm(id) {
  * @param {URLSearchParams} params @param {any} models
  */
 function useDraft(params, models) {
-  const [state, setState] = useState(
-    params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft,
-  );
+  const [state, setState] = useState(draft);
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   draft = state;
   const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) =>
     setState((before) => (draft = { ...before, ...changes(before) }));
   const replay = params.get('replay');
-  const [hash] = useState(location.hash);
-  const source = replay ?? hash;
-  const [filled, setFilled] = useState('');
+  const model = params.get('model');
+  // the link past the list of pages is no form
+  const hash = location.hash === '#main' ? '' : location.hash;
+  const source = replay ?? model ?? hash;
+  // who comes back finds the draft as it was, with its answers
+  const isFilled = source === '' || (state.filled === source && history.state?.isFilled === true);
   const isCompared = params.has('compare');
   const [isDue, setDue] = useState(false);
   const isWaiting = isCompared && models === null;
   useEffect(() => {
+    if (isWaiting || isFilled) return undefined;
     let isWanted = true;
+    const filled = (/** @type {Partial<Draft>} */ changes, said = null) => {
+      mark();
+      change(() => ({ ...changes, filled: source }));
+      setNote(said);
+    };
     const fill = async () => {
-      const { form, loss } = replay === null ? { form: await formIn(hash), loss: null } : await loggedForm(replay);
+      const { form, loss = null } = replay === null ? { form: await formIn(hash) } : await loggedForm(replay);
       // the reader may have left, and have written something else
       if (!isWanted) return;
-      change(() => ({
-        form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form,
-        lanes: [[]],
-      }));
-      setNote(loss);
-      setFilled(source);
+      filled({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }, loss);
       // the note about what the request loses must be read before it is sent
       setDue(isCompared && replay !== null && isClicked(replay) && loss === null);
     };
-    const failed = ({ message }) => {
-      if (!isWanted) return;
-      setNote(message);
-      setFilled(source);
-    };
-    if (!isWaiting && source !== '') fill().catch(failed);
+    if (replay === null && model !== null) filled({ form: { ...draft.form, models: [model] } });
+    else fill().catch(({ message }) => isWanted && filled({}, message));
     return () => void (isWanted = false);
-  }, [replay, isWaiting]);
-  return { ...state, change, note, isFilled: source === '' || filled === source, isDue, setDue };
+  }, [source, isWaiting]);
+  return { ...state, change, note, isFilled, isDue, setDue };
 }
 
 /** The bytes of a text in UTF-8, one character for each byte, as `fetch` takes header values. @param {string} text */

@@ -184,6 +184,32 @@ test('written text is still there after a visit to another page', async () => {
   expect(await prompt().inputValue()).toBe('A long thought of mine');
 });
 
+test('who goes back to a replay finds the answers and the written text; another click on Replay begins anew', async () => {
+  const id = await scene.chat('Logged');
+  await load(`?replay=${id}`);
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+  await prompt().fill('My next question');
+  await page.getByRole('link', { name: 'Its row in the log' }).click();
+  await page.getByRole('link', { name: 'Replay' }).waitFor();
+  await page.goBack();
+  await button('Send').press('Enter');
+  await expect.poll(() => sent.length).toBe(2);
+  expect(messages()[1].map(({ content }: { content: string }) => content)).toEqual(['Logged', 'Logged', 'My next question']);
+  await scene.visit(page, `/dashboard/playground?replay=${id}`);
+  await expect.poll(() => prompt().inputValue()).toBe('Logged');
+  expect(await page.locator('.took').count()).toBe(0);
+});
+
+test('who goes back to the playground of a model finds the other models too', async () => {
+  await load('?model=mock');
+  await button('Compare with another model').click();
+  await page.getByRole('link', { name: 'Config', exact: true }).click();
+  await page.locator('.plugins').waitFor();
+  await page.goBack();
+  await page.getByRole('combobox', { name: 'Second model' }).waitFor();
+});
+
 const messages = (): any[] => sent.map(({ body }) => body.messages);
 const lane = (name: string) => page.getByRole('region', { name });
 
@@ -303,9 +329,11 @@ test('a shared link has the form, and never the key', async () => {
     await other.getByRole('combobox', { name: 'Second model' }).inputValue(),
     await other.getByLabel('Key', { exact: true }).inputValue(),
   ]).toEqual([await page.getByRole('combobox', { name: 'Second model' }).inputValue(), '']);
+  // an address that differs only behind the # loads nothing
   await other.goto(`${scene.gateway.url}/dashboard/playground#nonsense`);
-  await other.reload();
   await other.getByText('The form in this link cannot be read.').waitFor();
+  await other.goto(link.replace(/#.*/, '#main'));
+  expect(await button('Send').isEnabled()).toBe(true);
   await other.close();
 });
 

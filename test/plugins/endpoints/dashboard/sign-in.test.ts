@@ -76,10 +76,11 @@ test('text of the playground is there again after the session has ended and a ne
 });
 
 test('text that was sent after the end of the session is there again too, and a sign-out in another tab is not called a missing key', async () => {
-  await signIn(`${scene.gateway.url}/dashboard/playground`);
+  await signIn(`${scene.gateway.url}/dashboard/playground?model=unpriced`);
   const user = page.getByLabel('User', { exact: true });
-  await user.fill('A question');
   await maySend(page);
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('mock');
+  await user.fill('A question');
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
   // like signing out in another tab
@@ -90,8 +91,11 @@ test('text that was sent after the end of the session is there again too, and a 
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await page.getByLabel('Admin key').fill(adminKey);
   await page.keyboard.press('Enter');
-  await page.waitForURL(/\/dashboard\/playground$/);
+  await page.waitForURL(/\/dashboard\/playground\?model=unpriced$/);
   await expect.poll(() => user.inputValue()).toBe('A question');
+  // the address does not fill the form again
+  await maySend(page);
+  expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('mock');
   expect(await page.getByText('Your session has ended.').count()).toBe(0);
 });
 
