@@ -46,7 +46,8 @@ async function asked(path, init = {}, tell = () => {}) {
 /** @param {Response} response */
 async function whole(response) {
   const text = await response.text();
-  return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : {};
+  // a proxy before the gateway may answer with a page of its own: its 200 must not count as data
+  return (response.ok && text !== '') || /^[[{]/.test(text) ? JSON.parse(text) : {};
 }
 
 /**

@@ -263,6 +263,19 @@ describe('a browser', () => {
   });
 });
 
+test('a proxy that answers with a page of its own, such as its sign-in, is a fault that the page shows', async () => {
+  const page = await scene.browser.newPage();
+  await page.goto(`${scene.gateway.url}/dashboard/models`);
+  await page.locator('.models').waitFor();
+  await page.route('**/api/**', (route) => route.fulfill({ status: 200, contentType: 'text/html', body: '<html>Sign in</html>' }));
+  await page.locator('.side').getByRole('link', { name: 'Providers' }).click();
+  await page.getByText('The gateway does not answer', { exact: true }).first().waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('button', { name: /^Test/ }).first().waitFor();
+  await page.close();
+});
+
 describe('the time', () => {
   test('that a user types stays, although data arrive meanwhile', async () => {
     const page = await scene.browser.newPage();
