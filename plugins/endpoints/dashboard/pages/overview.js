@@ -12,7 +12,8 @@ import { Availability, wordsOfTried, Worst, worstOf } from '../parts/availabilit
 import { ago, compact, count, duration, exact, failsMuch, moment, money, plural } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
-import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
+import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
+import { timeOf } from '../parts/time-of.js';
 import { ranks, TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
 import { Select } from '../parts/select.js';

@@ -1,7 +1,7 @@
 /** The page of one request. */
 import { html } from '../parts/html.js';
 import { hrefOf, listBefore } from '../parts/location.js';
-import { timeOf } from '../parts/query.js';
+import { timeOf } from '../parts/time-of.js';
 import { RequestDetail } from '../parts/request-detail.js';
 import { Head } from '../parts/shell.js';
 

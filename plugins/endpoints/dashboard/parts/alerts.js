@@ -3,7 +3,7 @@ import { html } from './html.js';
 import { ago, exact } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
-import { timeOf } from './query.js';
+import { timeOf } from './time-of.js';
 
 /** The requests that an alert is about. */
 const filters = { errors: { status: 'error' }, latency: { sort: 'duration' }, cost: { sort: 'cost' } };

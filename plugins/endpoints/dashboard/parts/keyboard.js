@@ -1,7 +1,8 @@
 /** Keys: a letter acts where nobody is typing. `g` and then a letter opens a page. */
 import { useEffect, useRef, useState } from './html.js';
 import { go, hrefOf } from './location.js';
-import { idAlone, isWholeId, timeOf } from './query.js';
+import { idAlone, isWholeId } from './record-id.js';
+import { timeOf } from './time-of.js';
 import { copyText } from './say.js';
 
 const pages = {

@@ -15,7 +15,7 @@ const mark = () => history.replaceState({ ...history.state, isFilled: true }, ''
 
 const kept = takeKept();
 // the sign-in made a new entry, whose address must not fill the form again
-if (kept !== null) mark();
+if (kept) mark();
 
 /**
  * Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id.
@@ -83,7 +83,7 @@ function useDraft(params, models) {
   const hash = location.hash === '#main' ? '' : location.hash;
   const source = replay ?? model ?? hash;
   // who comes back finds the draft as it was, with its answers
-  const isFilled = source === '' || (state.filled === source && history.state?.isFilled === true);
+  const isFilled = source === '' || (state.filled === source && history.state?.isFilled);
   const isCompared = params.has('compare');
   const [isDue, setDue] = useState(false);
   const isWaiting = isCompared && models === null;

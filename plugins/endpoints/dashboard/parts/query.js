@@ -1,5 +1,7 @@
 /** What is asked of the log: a range and filters. The address, the search bar and the API have one grammar: that of `core/log/query.ts`. */
 import { fields, timeFilters } from './fields.js';
+import { idAlone } from './record-id.js';
+import { timeOf } from './time-of.js';
 
 /** @typedef {{ field: string, value: string, not: boolean }} Filter */
 
@@ -84,9 +86,6 @@ export function rangeOf(params, now = Date.now()) {
   return { from: from ?? (params.has('since') ? now : (to ?? now)) - span, to: to ?? now, isRelative: to === null, since: null };
 }
 
-/** The parameters of an address that say its time, for a link to another page about the same time. @param {URLSearchParams} params */
-export const timeOf = (params) => new URLSearchParams([...params].filter(([name]) => timeFilters.includes(name)));
-
 /** A usual range that holds all of this one and more; null if there is none. @param {URLSearchParams} params */
 export function widerSince(params, now = Date.now()) {
   const { from } = rangeOf(params, now);
@@ -170,26 +169,6 @@ export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${va
 export const fieldInBar = (field) =>
   /^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field;
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
-
-const parts = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
-const idOrBegin =
-  /^0[\da-f]{7}(?:-[\da-f]{0,4}|-[\da-f]{4}-[\da-f]{0,4}|(?:-[\da-f]{4}){2}-[\da-f]{0,4}|(?:-[\da-f]{4}){3}-[\da-f]{0,12})?$/i;
-
-/**
- * The id of a request or the start of one, or the id of an answer, if the
- * text is nothing else. Null for any other text: `core/log/record-id.ts`.
- * @param {string} text
- */
-export function idAlone(text) {
-  const id = text
-    .trim()
-    .replace(/^(?:chatcmpl-|resp_|msg_)/, '')
-    .replace(parts, '$1-$2-$3-$4-$5');
-  return idOrBegin.test(id) ? id : null;
-}
-
-/** Whether the text is a whole id. @param {string | null} id */
-export const isWholeId = (id) => id?.length === 36;
 
 /**
  * `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar

@@ -10,18 +10,17 @@ import {
   examples,
   fieldInBar,
   filtersOf,
-  idAlone,
   inBar,
   isFilter,
   isKeyed,
   isKnown,
-  isWholeId,
   names,
   parseBar,
   presets,
   removeFilter,
   wordsOf,
 } from './query.js';
+import { idAlone, isWholeId } from './record-id.js';
 
 const offeredValues = { ...examples, since: Object.keys(presets) };
 

@@ -6,7 +6,7 @@ import { Icon, Logo } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
-import { timeOf } from './query.js';
+import { timeOf } from './time-of.js';
 import { say } from './say.js';
 import { Notice } from './states.js';
 import { read, write } from './storage.js';

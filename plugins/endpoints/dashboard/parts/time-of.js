@@ -1,0 +1,5 @@
+/** Every page links to others about the same time, so this is not with the filters of the log. */
+import { timeFilters } from './fields.js';
+
+/** The parameters of an address that say its time, for a link to another page about the same time. @param {URLSearchParams} params */
+export const timeOf = (params) => new URLSearchParams([...params].filter(([name]) => timeFilters.includes(name)));
