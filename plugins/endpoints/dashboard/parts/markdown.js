@@ -12,10 +12,12 @@ const longest = 100_000;
 const mostSigns = 3000;
 /** A line that begins with so many signs of quotes and lists: the library overflows its stack at some thousands. */
 const deepLine = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){40}/m;
+/** A word or a gap of such a length: the time of the library grows with its square, and 10,000 may take it 0.1 s. */
+const longWord = /\S{10000}|\s{10000}/;
 
 /** Whether the library would take seconds for a text, or could not read it: whoever opens such a request could not use the page. */
 function isHard(text) {
-  if (text.length > longest || deepLine.test(text)) return true;
+  if (text.length > longest || deepLine.test(text) || longWord.test(text)) return true;
   const signs = text.split(/\n[ \t]*\n/).map((paragraph) => paragraph.split(/[*_~!]/).length - 1);
   return signs.reduce((sum, many) => sum + many ** 2, 0) > mostSigns ** 2;
 }

@@ -738,6 +738,8 @@ describe('Markdown that the library would read for minutes, or not at all', () =
     ['emphasis without end', '*a_'.repeat(33_000)],
     ['exclamation marks', '!'.repeat(99_000)],
     ['quotes in quotes', '>'.repeat(99_000)],
+    ['a gap', `a${' '.repeat(98_000)}b`],
+    ['a word that is nearly an address', `${'a-'.repeat(49_000)}@`],
     ['lists in quotes in lists', '> - '.repeat(5000)],
     ['numbers in numbers', '1. '.repeat(5000)],
     ['lists in lists over many lines', Array.from({ length: 60 }, (_, at) => `${'  '.repeat(at)}- x`).join('\n')],
