@@ -79,11 +79,12 @@ function useDraft(params, models) {
     setState((before) => (draft = { ...before, ...changes(before) }));
   const replay = params.get('replay');
   const model = params.get('model');
-  // the link past the list of pages is no form
-  const hash = location.hash === '#main' ? '' : location.hash;
-  const source = replay ?? model ?? hash;
+  const { hash } = location;
+  // the link past the list of pages is no form, and makes an entry of the history without the mark
+  const isPast = hash === '#main';
+  const source = replay ?? model ?? (isPast ? '' : hash);
   // who comes back finds the draft as it was, with its answers
-  const isFilled = source === '' || (state.filled === source && history.state?.isFilled);
+  const isFilled = source === '' || (state.filled === source && (isPast || history.state?.isFilled));
   const isCompared = params.has('compare');
   const [isDue, setDue] = useState(false);
   const isWaiting = isCompared && models === null;

@@ -210,6 +210,14 @@ test('who goes back to the playground of a model finds the other models too', as
   await page.getByRole('combobox', { name: 'Second model' }).waitFor();
 });
 
+test('who goes past the list of pages, in the playground of a model, can send', async () => {
+  await load('?model=mock');
+  await prompt().fill('Hello');
+  await page.getByRole('link', { name: 'Skip to the page' }).press('Enter');
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+});
+
 const messages = (): any[] => sent.map(({ body }) => body.messages);
 const lane = (name: string) => page.getByRole('region', { name });
 
