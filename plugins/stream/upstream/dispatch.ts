@@ -41,6 +41,10 @@ type Sent = Pick<SignedRequest, 'headers' | 'body'> & { readonly path: string };
 /** Throws where the provider cannot be reached, or answers with a redirect or an error. */
 export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<HttpAnswer> {
   const { attempt, dialect, vendor, target, upstream } = parts;
+  // safety: a dialect may be JavaScript. A promise, for instance, would be sent to the provider as an empty request
+  if (typeof wire?.path !== 'string' || typeof wire.body !== 'string' || !Array.isArray(wire.adjustments)) {
+    throw new TypeError('encode() must give { path, headers, body, adjustments }, with texts and a list of adjustments');
+  }
   const request: Sent = { path: upstream.prefix + wire.path, headers: headersOf(wire, vendor, target.provider), body: wire.body };
   attempt.sends(new SentToProvider(wire, { url: upstream.origin + request.path, provider: target.provider }));
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);

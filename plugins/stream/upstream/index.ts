@@ -117,10 +117,6 @@ async function ask(context: Streaming, parts: AttemptParts & { readonly images: 
   const { dialect, target, images } = parts;
   const request = Images.areNeeded(context, dialect, target) ? await images.into(context, parts) : context.request;
   const wire = encodeBy(dialect, request, target);
-  // safety: a dialect may be JavaScript. A promise, for instance, would be sent to the provider as an empty request
-  if (typeof wire?.path !== 'string' || typeof wire.body !== 'string' || !Array.isArray(wire.adjustments)) {
-    throw new TypeError('encode() must give { path, headers, body, adjustments }, with texts and a list of adjustments');
-  }
   const answer = await dispatch(wire, parts);
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   // wire: capitals mean nothing in a media type (RFC 9110 §8.3.1)

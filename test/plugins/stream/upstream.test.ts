@@ -760,6 +760,18 @@ describe('a dialect with a fault', () => {
     expect(lines.join('')).toContain('encode() must give { path, headers, body, adjustments }');
   });
 
+  it('sends no request for vectors that is encoded to a promise', async () => {
+    const up = await provider(plain);
+    const embedder = { most: 1, encode: async () => own.encode({} as never, {} as never), decode: fails };
+    const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
+    const config = oneUpstream(up.url, { models: [{ id: 'vectors', architecture, providers: [{ providerId: 'up', streaming: false }] }] });
+    const dialects = [{ ...own, embedder: () => embedder }] as unknown as Dialect[];
+    const { post, lines } = await gatewayOf(config, { plugins: [{ ...probe(() => {}), dialects }] });
+    await post({ model: 'vectors', input: 'Hello' }, { path: '/v1/embeddings' });
+    expect(up.asked).toEqual([]);
+    expect(lines.join('')).toContain('encode() must give { path, headers, body, adjustments }');
+  });
+
   it('is not taken for a provider whose connection failed: a header that HTTP does not allow', async () => {
     const { error } = await ask(plain, { encode: () => ({ path: '/own', headers: { 'x-a': 'a\r\nb' }, body: '{}', adjustments: [] }) });
     expect(error.message).toMatch(/the path, a header or the body of the request to it is not valid in HTTP/);
