@@ -50,8 +50,11 @@ function dropUnused({ models, providers }: Draft): void {
 
 /** The members by their `order`, each target once, with the shares of all its entries. */
 function inOrder(members: readonly Deployment[]): Deployment[] {
+  // without shares of their own, the entries get the same number of requests
+  const isEven = weightsOf(members) === null;
+  const shares = (same: readonly Deployment[]): Fields => (isEven ? { weight: same.length } : sharesIn(same));
   return [...Map.groupBy(members, targetOf).values()]
-    .flatMap((same) => same.slice(0, 1).map((first) => ({ ...first, params: { ...first.params, ...sharesIn(same) } })))
+    .flatMap((same) => same.slice(0, 1).map((first) => ({ ...first, params: { ...first.params, ...shares(same) } })))
     .toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
 }
 
