@@ -32,10 +32,13 @@ export function parseCommandLine([first = 'start', ...others]: readonly string[]
   return flags.has('help') ? { kind: 'help', text: commandHelp(found.command) } : { kind: 'core', name: found.command.name, flags, words };
 }
 
-/** Puts the terms of a search that leave a value out (`-model:a`) behind `--`, as they would be read as `-m odel:a`. */
+/**
+ * Puts the terms of a search that leave a value out (`-model:a`) behind `--`, as they would be read as `-m odel:a`.
+ * `-uhttps://a.example` is the value of a short option.
+ */
 function termsLast(args: readonly string[]): readonly string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
-  const isTerm = (word: string, at: number): boolean => at < end && /^-[a-z]{2,}(?:\.[^:]*)?:/.test(word);
+  const isTerm = (word: string, at: number): boolean => at < end && /^-[a-z]{2,}(?:\.[^:]*)?:(?!\/\/)/.test(word);
   const terms = args.filter(isTerm);
   if (terms.length === 0) return args;
   return [...args.slice(0, end).filter((word, at) => !isTerm(word, at)), '--', ...terms, ...args.slice(end + 1)];

@@ -76,6 +76,7 @@ describe('the command line', () => {
     ['logs -provider:b', 'logs -- -provider:b'],
     ['logs status:error -cost:>1 -meta.team:a --limit 3', 'logs status:error --limit 3 -- -cost:>1 -meta.team:a'],
     ['logs -model:a -c own.yaml -- -model:b', 'logs -c own.yaml -- -model:a -model:b'],
+    ['sync -uhttps://a.example', 'sync -uhttps://a.example'],
   ])('takes a term that leaves a value out for a word of the search, and not for options: gateway %s', (line, args) =>
     expect(parse(line)).toEqual({ kind: 'other', args: split(args) }),
   );
