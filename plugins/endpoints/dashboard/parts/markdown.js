@@ -12,12 +12,16 @@ const longest = 100_000;
 const mostSigns = 3000;
 /** A line that begins with so many signs of quotes and lists: the library overflows its stack at some thousands. */
 const deepLine = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){40}/m;
-/** A word or a gap of such a length: the time of the library grows with its square, and 10,000 may take it 0.1 s. */
-const longWord = /\S{10000}|\s{10000}/;
+/** A word or a gap: the time of the library grows with the square of its length, and many of 10,000 take it five seconds. */
+const longWord = /\S{2000}|\s{2000}/;
+/** The library gives each line of a table all columns: 10 kB can be millions of cells, for which the browser has no memory. */
+const mostCells = 300_000;
 
 /** Whether the library would take seconds for a text, or could not read it: whoever opens such a request could not use the page. */
 function isHard(text) {
   if (text.length > longest || deepLine.test(text) || longWord.test(text)) return true;
+  const lines = text.split(/[\r\n]/);
+  if (lines.some((line) => line.split('|').length * lines.length > mostCells)) return true;
   const signs = text.split(/\n[ \t]*\n/).map((paragraph) => paragraph.split(/[*_~!]/).length - 1);
   return signs.reduce((sum, many) => sum + many ** 2, 0) > mostSigns ** 2;
 }
