@@ -38,6 +38,7 @@ import {
   unknownCommand,
   unlistedCommand,
 } from './command-line.ts';
+import { keepFolder } from './begin/folder.ts';
 import { writeConfig } from './begin/init.ts';
 import { outlive } from './begin/mishaps.ts';
 import { configFile, homeOf, shippedConfig, shippedText } from './begin/shipped.ts';
@@ -154,10 +155,11 @@ async function start(flags: FlagValues): Promise<void> {
   // changes meanwhile is read again in any case, and a worker leaves both signals to its parent
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   const readAt = Date.now();
-  const file = fileOf(flags);
+  let file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];
   const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
   const number = numberOfWorker();
+  if (file !== shippedConfig) void keepFolder(resolve(file), logger, (path) => (file = path));
   const starting: Starting = {
     logger,
     places,
@@ -368,6 +370,8 @@ function endOf(thrown: unknown): { readonly code: number; readonly text: string 
   if (thrown instanceof Exit) return { code: thrown.code, text: thrown.message };
   if (thrown instanceof PortInUse) return { code: 3, text: thrown.message };
   if (thrown instanceof UnusableSocket) return { code: 1, text: thrown.message };
+  const isGone = (thrown as NodeJS.ErrnoException | null)?.syscall === 'uv_cwd';
+  if (isGone) return { code: 1, text: 'This folder is gone. Change into one that exists.' };
   return { code: 70, text: String(thrown instanceof Error ? thrown.stack : thrown) };
 }
 

@@ -48,6 +48,12 @@ describe.concurrent('the command line', () => {
     expect(code).toBe(0);
   });
 
+  test('says that its folder is gone', async () => {
+    const gone = mkdtempSync(join(tmpdir(), 'gateway-gone-'));
+    const { code, stderr } = await run(['check'], { by: ['sh', '-c', 'cd "$0" && rmdir "$0" && exec "$@"', gone] });
+    expect([code, stderr]).toEqual([1, 'This folder is gone. Change into one that exists.\n']);
+  });
+
   test('uses the singular for one model and one provider', async () => {
     expect((await run(['check', '--config', small])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
     expect((await run(['doctor', '--config', small])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);

@@ -287,3 +287,23 @@ test('records in the journal of a killed process are stored by another process t
   await other.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+test.for([1, 2])('the folder in which a gateway of %i processes was started can be removed', async (workers, { expect }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-release-'));
+  const [shell = '', option = '', script = ''] = underShell;
+  const config = { ...logged(), server: { ...(logged()['server'] as object), workers } };
+  const gateway = await start(config, {}, { by: [shell, option, script.replace('"$@"', `(cd '${folder}' && exec "$@")`), 'sh'] });
+  rmSync(folder, { recursive: true });
+  const moves = (): number => gateway.output().stderr.split('goes on in that of its config').length - 1;
+  await expect.poll(moves, { timeout: 5000 }).toBe(workers === 1 ? 1 : workers + 1);
+  gateway.write({ ...config, limits: [] });
+  process.kill(processesOf(gateway)[0]?.pid ?? 0, 'SIGHUP');
+  await expect.poll(() => gateway.output().stderr, { timeout: 5000 }).toContain('config reloaded');
+  const reply = await ask(gateway.url, 'again');
+  await reply.text();
+  expect([...(await idsIn(gateway.url))]).toEqual([reply.headers.get('x-request-id')]);
+  expect((await restart(gateway)).code).toBe(0);
+  expect(gateway.output().stderr).not.toContain('uv_cwd');
+  gateway.child.stdin?.end();
+  await gateway.stop();
+});
