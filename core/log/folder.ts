@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, lchownSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder for data, and the folders above it, for this user alone.
+ * Makes a folder for data, and the folders above it, for this user alone; where root makes it, for the owner of the folder above it.
  * safety: one by one, because Node's own `recursive` never returns where the
  * system makes no folders, as in /proc, and hides why a read-only disk refuses
  */
@@ -11,8 +11,20 @@ export function makeFolder(folder: string): void {
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
+    giveToOwner(folder);
   } catch (error) {
     // another process may have made it in this moment
     if (!existsSync(folder)) throw error;
+  }
+}
+
+/** What root makes belongs to the owner of the data beside it, as that is the user of the gateway, which could not use a file of root. */
+export function giveToOwner(path: string, beside = dirname(path)): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(beside);
+  try {
+    lchownSync(path, uid, gid);
+  } catch {
+    // the root of a container may not be allowed to
   }
 }

@@ -1,5 +1,5 @@
 /** A `gateway backup` that is killed in the middle, two of them at once, and one beside a gateway that stores records. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -65,4 +65,18 @@ test('a backup ends although records are stored all the time', async () => {
   // a copy that begins anew after each write would go on for minutes, and have later records
   expect(copy.prepare("select count(*) as records from filling where bytes = x'00'").get()?.['records']).toBeLessThanOrEqual(before);
   copy.close();
+});
+
+// safety: root alone can give a file to another user
+test.runIf(process.getuid?.() === 0)('what the commands of root make belongs to the owner of the data', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'gateway-owner-'));
+  chownSync(home, 65_534, 65_533);
+  const file = join(home, 'gateway.config.yaml');
+  writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
+  const target = join(folder, 'owned');
+  expect(await run(['backup', target, '--config', file])).toMatchObject({ code: 0, stderr: '' });
+  for (const path of ['data', 'data/journal', 'data/logs.db'].map((name) => join(home, name)).concat(target, join(target, 'logs.db'))) {
+    expect(statSync(path), path).toMatchObject({ uid: 65_534, gid: 65_533 });
+  }
+  rmSync(home, { recursive: true });
 });

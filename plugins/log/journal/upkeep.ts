@@ -5,7 +5,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
 import { adminKeyFile } from '../../../core/host/admin-key.ts';
 import type { CommandRun } from '../../../core/host/command.ts';
-import { makeFolder } from '../../../core/log/folder.ts';
+import { giveToOwner, makeFolder } from '../../../core/log/folder.ts';
 import { spanOfFlag } from '../../../core/log/query.ts';
 import { createStore } from './store/open.ts';
 import { sqliteFile } from './store/sqlite.ts';
@@ -132,5 +132,6 @@ async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfi
   }
   const key = adminKeyFile(dataDir);
   if (existsSync(key)) copyFileSync(key, adminKeyFile(folder));
+  for (const path of [folder, ...readdirSync(folder).map((file) => join(folder, file))]) giveToOwner(path, dataDir);
   renameSync(unfinished, sqliteFile(folder));
 }

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
+import { giveToOwner } from '../../../../core/log/folder.ts';
 import { defineBody } from './blocks.ts';
 import { isBroken } from './store.ts';
 
@@ -130,6 +131,7 @@ function copy(table: string, columns: readonly string[], { from, to }: { from: s
 function configured(file: string, isDurable: boolean): DatabaseSync {
   // safety: the file holds prompts, so nobody else may read it; SQLite gives its other files the same rights
   closeSync(openSync(file, 'a', 0o600));
+  if (statSync(file).size === 0) giveToOwner(file);
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
     // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
