@@ -7,7 +7,7 @@ import { chmodSync, constants, copyFileSync, linkSync, readFileSync, rmSync, sta
 import { join } from 'node:path';
 import { createAdminKey, shortestKey } from '../api-key.ts';
 import type { Config } from '../config.ts';
-import { makeFolder } from '../log/folder.ts';
+import { giveToOwner, makeFolder } from '../log/folder.ts';
 import { isHeaderValue } from '../names.ts';
 import { Secret } from '../secret.ts';
 
@@ -95,6 +95,7 @@ function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   try {
     makeFolder(dataDir);
     writeFileSync(part, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    giveToOwner(part);
     place(part, file);
     return { key, made: { key, file, reason: null } };
   } catch (error) {

@@ -1,9 +1,11 @@
 /** The admin key in its file, where several threads make it in the same moment. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import type { Config } from '../../../core/config.ts';
+import { createAdminKeys } from '../../../core/host/admin-key.ts';
 
 /**
  * Each thread waits until all are ready, and then completes a config for
@@ -56,4 +58,12 @@ test('all threads get the same key, and one of them has made it', async () => {
     expect(readdirSync(folder)).toEqual(['admin-key']);
   }
   rmSync(root, { recursive: true });
+});
+
+test.runIf(process.getuid?.() === 0)('a key that root makes belongs to the owner of the data directory', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'admin-key-'));
+  chownSync(dataDir, 65_534, 65_533);
+  createAdminKeys(new Map())({ server: { dataDir, isGuarded: true, adminKey: null, adminOpen: false } } as Config);
+  expect(statSync(join(dataDir, 'admin-key'))).toMatchObject({ uid: 65_534, gid: 65_533 });
+  rmSync(dataDir, { recursive: true });
 });
