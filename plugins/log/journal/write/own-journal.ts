@@ -107,7 +107,8 @@ function made(root: string): Instance {
   try {
     return createInstance(root);
   } catch (cause) {
-    const why = `The journal cannot be begun in ${root}: ${(cause as Error).message}. Give this folder to the user of the gateway, or name another one in server.data_dir.`;
+    const isDenied = (cause as NodeJS.ErrnoException).code === 'EACCES';
+    const why = `The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir${isDenied ? ', or give this one to the user of the gateway (chown -R)' : ''}.`;
     throw Object.assign(new Error(why, { cause }), { exitCode: 4 });
   }
 }
