@@ -1,4 +1,4 @@
-import { existsSync, lchownSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchownSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -22,9 +22,15 @@ export function makeFolder(folder: string): void {
 export function giveToOwner(path: string, beside = dirname(path)): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(beside);
+  let made: number | null = null;
   try {
-    lchownSync(path, uid, gid);
+    // safety: that owner may have put a link to a file of root in its place
+    made = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const found = fstatSync(made);
+    if (found.isDirectory() || found.nlink === 1) fchownSync(made, uid, gid);
   } catch {
     // the root of a container may not be allowed to
+  } finally {
+    if (made !== null) closeSync(made);
   }
 }

@@ -132,6 +132,6 @@ async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfi
   }
   const key = adminKeyFile(dataDir);
   if (existsSync(key)) copyFileSync(key, adminKeyFile(folder));
-  for (const path of [folder, ...readdirSync(folder).map((file) => join(folder, file))]) giveToOwner(path, dataDir);
+  for (const path of [...readdirSync(folder).map((file) => join(folder, file)), folder]) giveToOwner(path, dataDir);
   renameSync(unfinished, sqliteFile(folder));
 }
