@@ -115,15 +115,17 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
     });
   }
 
+  /** safety: the parts become one, because a provider may send tens of thousands of single bytes, and each may be skipped. */
   peek(): Buffer | null {
+    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts, this.#waiting)];
     return this.#parts[0] ?? null;
   }
 
   skip(count: number): void {
-    const [first, ...others] = this.#parts;
-    if (first === undefined || count === 0) return;
+    const first = this.peek();
+    if (first === null || count === 0) return;
     this.#waiting -= count;
-    this.#parts = count < first.length ? [first.subarray(count), ...others] : others;
+    this.#parts = count < first.length ? [first.subarray(count)] : [];
     if (this.#waiting === 0) this.#resume();
   }
 

@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { answerSource, bodyReader } from '../../../plugins/stream/upstream/answer.ts';
 import { HttpAnswer } from '../../../plugins/stream/upstream/http-answer.ts';
+import { Lead } from '../../../plugins/stream/upstream/lead.ts';
+import { cpuMsOf } from '../../_kit/cpu.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
@@ -148,6 +150,17 @@ it('the small parts of a body are copied together, because each would keep a who
   }
   answer.onResponseEnd();
   expect(String(take())).toBe(body);
+});
+
+it('blanks before an answer that come in single bytes are skipped in linear time', () => {
+  const answer = new HttpAnswer();
+  const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
+  for (let sent = 0; sent < 30_000; sent++) answer.onResponseData(controller, Buffer.from('\n'));
+  answer.onResponseData(controller, Buffer.from('{'));
+  const lead = new Lead();
+  expect(cpuMsOf(() => void lead.skip(answer))).toBeLessThan(1000);
+  expect(lead.size).toBe(30_000);
+  expect(String(answer.take())).toBe('{');
 });
 
 it.each([
