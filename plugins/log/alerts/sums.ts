@@ -13,8 +13,13 @@ export type Addition = readonly [rule: string, value: string, requests: number, 
 
 /** The parts of a window. The oldest part is dropped as a whole. */
 const parts = 60;
-/** safety: callers can make up any number of metadata values. */
+/**
+ * How many values are kept from one look to the next.
+ * safety: callers can make up any number of metadata values, which must neither fill the memory nor keep an alert about another value away.
+ */
 const mostValues = 1000;
+
+const nothing: Sum = { requests: 0, bad: 0, dollars: 0 };
 
 /** The identity of a rule, which a reload does not change, so that its sums go on. */
 export const idOf = (rule: AlertRule): string => JSON.stringify(rule);
@@ -58,27 +63,32 @@ class Window {
 export class RuleSums {
   readonly #windows = new Map<string, Window>();
   readonly #windowMs: number;
+  readonly #counts: 'dollars' | 'bad';
 
-  constructor({ windowMs }: AlertRule) {
+  constructor({ windowMs, watches }: AlertRule) {
     this.#windowMs = windowMs;
+    this.#counts = watches === 'cost' ? 'dollars' : 'bad';
   }
 
   add(addition: Addition, now: number): void {
     const [, value] = addition;
     let window = this.#windows.get(value);
-    if (window === undefined) {
-      if (this.#windows.size >= mostValues) return;
-      this.#windows.set(value, (window = new Window(this.#windowMs)));
-    }
+    if (window === undefined) this.#windows.set(value, (window = new Window(this.#windowMs)));
     window.add(addition, now);
   }
 
-  /** The sum of each value. A value without requests is reported once more, and then forgotten. */
+  /**
+   * The sum of each value. A value without requests is reported once more, and then forgotten. Of too many values
+   * those with the least to tell are forgotten, each reported as one without requests, so that its alert ends.
+   */
   *sums(now: number): Generator<readonly [value: string, sum: Sum]> {
-    for (const [value, window] of this.#windows) {
-      const sum = window.sum(now);
-      if (sum.requests === 0) this.#windows.delete(value);
-      yield [value, sum];
+    const found = Array.from(this.#windows, ([value, window]) => [value, window.sum(now)] as const);
+    const counts = this.#counts;
+    if (found.length > mostValues) found.sort(([, one], [, other]) => other[counts] - one[counts] || other.requests - one.requests);
+    for (const [at, [value, sum]] of found.entries()) {
+      const isKept = sum.requests > 0 && at < mostValues;
+      if (!isKept) this.#windows.delete(value);
+      yield [value, isKept ? sum : nothing];
     }
   }
 }

@@ -13,6 +13,8 @@ import type { AlertRule } from '../../../core/limits.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { postJson } from '../../../core/wire/egress/post.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
+import { idOf } from '../../../plugins/log/alerts/sums.ts';
+import { Watch } from '../../../plugins/log/alerts/watch.ts';
 import { pluginContract } from '../../contract/plugin.ts';
 import { probe } from '../../core/scene.ts';
 import { admin, ask, config as ofWorkers } from '../../e2e/workers-scene.ts';
@@ -190,6 +192,54 @@ describe('errors', () => {
     expect((await openAlerts(gateway)).data[0]?.of).toBe(
       'meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com',
     );
+  });
+});
+
+describe('thousands of values that callers make up', () => {
+  test.each([
+    ['errors', 20, 20, 0],
+    ['latency', 20, 20, 0],
+    ['cost', 1, 0, 20],
+  ] as const)('keep no alert away about another value: %s', (watches, requests, failed, dollars) => {
+    const rule: AlertRule = { name: watches, watches, above: 10, slowMs: 1, windowMs: minute, least: 20, by: 'meta.team', match: null };
+    using watch = new Watch();
+    watch.follow({ webhook: null, rules: [rule] }, { logger: createLogger(() => {}), clock: () => now, providers: new Map() });
+    const id = idOf(rule);
+    const flood = (): void => {
+      watch.add(Array.from({ length: 3000 }, (_, at) => [id, `made up ${now} ${at}`, 1, 1, 0.1] as const));
+      now += 1000;
+      watch.look();
+    };
+    flood();
+    watch.add([[id, 'search', requests, failed, dollars]]);
+    flood();
+    flood();
+    expect(watch.shown().data.map(({ of }) => of)).toEqual(['meta.team search']);
+  });
+
+  test('leave no alert without an end, and do not stay in memory', () => {
+    const rule: AlertRule = {
+      name: 'a',
+      watches: 'errors',
+      above: 0,
+      slowMs: null,
+      windowMs: minute,
+      least: 1,
+      by: 'meta.team',
+      match: null,
+    };
+    using watch = new Watch();
+    watch.follow({ webhook: null, rules: [rule] }, { logger: createLogger(() => {}), clock: () => now, providers: new Map() });
+    const add = (name: string, count: number): void => {
+      watch.add(Array.from({ length: 1000 }, (_, at) => [idOf(rule), `${name} ${at}`, count, count, 0] as const));
+      watch.look();
+    };
+    add('before', 1);
+    expect(watch.shown().data).toHaveLength(1000);
+    add('after', 2);
+    const shown = watch.shown().data;
+    expect(shown).toHaveLength(1000);
+    expect(shown.every(({ of }) => of.startsWith('meta.team after'))).toBe(true);
   });
 });
 
