@@ -86,7 +86,8 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
-    if (this.#isClosed || this.#releasing !== null) return;
+    // wire: undici gives an empty part after a pause where no length is announced. A reader that skips blanks would skip it for ever
+    if (this.#isClosed || this.#releasing !== null || part.length === 0) return;
     this.#parts.push(part);
     this.#waiting += part.length;
     if (this.#waiting >= mostWaiting) {
