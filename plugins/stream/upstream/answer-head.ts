@@ -19,6 +19,8 @@ const raceMs = 5000;
 export class AnswerHead {
   /** An earlier request on this connection had an answer. */
   #hasServed = false;
+  /** The bytes of the interim answers to the present request. */
+  interimBytes = 0;
   /** When the present request was sent, by `performance.now()`. */
   #askedAt = 0;
   /** The first byte of the present answer has come. */
@@ -40,6 +42,7 @@ export class AnswerHead {
   /** To be called when a request is sent. */
   expect(): void {
     this.#hasServed ||= this.#isFinal;
+    this.interimBytes = 0;
     this.#askedAt = performance.now();
     this.#hasBegun = false;
     this.#isFinal = false;
@@ -55,11 +58,13 @@ export class AnswerHead {
   /** Reads the next bytes of the connection. It changes the code of a `100 Continue` in place. */
   read(bytes: Uint8Array): void {
     this.#hasBegun = true;
-    for (let at = 0; at < bytes.length && !this.#isFinal; at++) {
+    let at = 0;
+    for (; at < bytes.length && !this.#isFinal; at++) {
       const byte = bytes[at];
       if (byte === LF) this.#endLine();
       else if (byte !== CR) this.#step(bytes, at);
     }
+    this.interimBytes += at;
   }
 
   #endLine(): void {

@@ -73,7 +73,10 @@ function createConnector(head: AnswerHead, connect: Connect, ms: () => number): 
       const push = socket.push.bind(socket);
       socket.push = (part: Buffer | null) => {
         if (part !== null) head.read(part);
-        return push(part);
+        if (head.interimBytes <= mostHeaders) return push(part);
+        // safety: undici skips interim answers without end, and each takes CPU until the request's own time limit
+        socket.destroy(Object.assign(new Error('interim answers without end'), { code: 'UND_ERR_HEADERS_OVERFLOW' }));
+        return false;
       };
       socket.prependListener('error', (fault) => void Object.assign(fault, { isStale: head.isStale }));
       callback(null, socket);

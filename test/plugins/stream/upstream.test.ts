@@ -440,6 +440,19 @@ describe('an interim answer', () => {
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'aHTTP/1.1 100 Continue', done: true });
   });
 
+  it.each(['100 Continue', '102 Processing'])('that is repeated without end is cut, and its connection is closed: %s', async (status) => {
+    const up = await provider(({ req: { socket } }) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(`HTTP/1.1 ${status}\r\n\r\n`.repeat(100)));
+      };
+      socket.on('drain', more).on('error', () => {});
+      more();
+    });
+    const { chat } = await gatewayOf(oneUpstream(up.url, { routing: { default: { timeout_ms: { first_byte: 1500 } } } }));
+    expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
+    await up.asked[0]?.closed;
+  });
+
   it('long before an error is not taken as the answer', async () => {
     const up = await provider(async (response, asked) => {
       response.writeProcessing();
