@@ -3,6 +3,7 @@
  * wire: Smithy: Amazon Event Stream.
  */
 import { crc32 } from 'node:zlib';
+import { Gathered } from '../../../core/http/body.ts';
 import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
@@ -28,8 +29,9 @@ export async function loadCodec(): Promise<FrameCodec> {
   return new EventStreamCodec(textOf, (text) => Buffer.from(text));
 }
 
-const textOf = (bytes: Uint8Array | string): string =>
-  typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+/** The same bytes, not copied. */
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const textOf = (bytes: Uint8Array | string): string => (typeof bytes === 'string' ? bytes : bufferOf(bytes).toString('utf8'));
 
 /** The prelude: total length, length of the headers, and a checksum of the two. */
 const preludeBytes = 12;
@@ -42,8 +44,8 @@ const noEvents: WireEvent[] = [];
  * Makes a framer with a codec. The bytes may be cut at any place. Events before a damaged frame are returned first; the next call throws.
  */
 export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
-  let held: Uint8Array[] = [];
-  let size = 0;
+  /** safety: a provider may send single bytes, and each would keep its own buffer: 300 MB for a frame of 1 MB. */
+  const held = new Gathered();
   /** The number of bytes that must be there before more can be read. */
   let needed = preludeBytes;
   let broken: GatewayError | null = null;
@@ -66,18 +68,18 @@ export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
         : new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.', { cause: thrown });
       if (events.length === 0) throw broken;
     }
-    size = bytes.length - at;
-    held = size === 0 ? [] : [bytes.subarray(at)];
+    if (held.size > 0) held.clear();
+    if (at < bytes.length) held.add(bufferOf(bytes.subarray(at)));
     return events;
   }
 
   return {
     push(bytes) {
       if (broken !== null) throw broken;
-      size += bytes.length;
-      held.push(bytes);
+      if (held.size === 0 && bytes.length >= needed) return cut(bytes);
       // cost: a large frame that arrives in many reads is joined once, when it is complete
-      return size < needed ? noEvents : cut(held.length === 1 ? bytes : Buffer.concat(held, size));
+      held.add(bufferOf(bytes));
+      return held.size < needed ? noEvents : cut(held.whole());
     },
     end() {
       if (broken !== null) throw broken;

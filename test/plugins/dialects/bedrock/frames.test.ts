@@ -50,6 +50,17 @@ describe('frames of an event stream', () => {
     );
   });
 
+  it('that come in small parts are copied together, because each part would keep a whole buffer in memory', () => {
+    const reader = framer();
+    const part = Buffer.alloc(1);
+    const events = [...reader.push(first.subarray(0, 1))];
+    for (const byte of first.subarray(1)) {
+      part[0] = byte;
+      events.push(...reader.push(part));
+    }
+    expect(events).toEqual([{ event: 'messageStart', data: '{"role":"assistant"}' }]);
+  });
+
   it('that are never complete give no event', () => {
     const reader = framer();
     expect(reader.push(first.subarray(0, -1))).toEqual([]);
