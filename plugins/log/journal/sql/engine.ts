@@ -9,6 +9,8 @@ export interface Statement {
 
 export interface Engine {
   readonly grammar: Grammar;
+  /** True: it answers one question at a time. */
+  readonly isSerial: boolean;
   all(sql: string, params: readonly unknown[]): Promise<readonly StoredRow[]>;
   /** Epoch milliseconds: older records are not shown. */
   floor(): number;

@@ -157,6 +157,7 @@ interface Pools {
 
 const engineOn = ({ reading, writing, retentionDays }: Pools & Pick<StoreSettings, 'retentionDays'>): Engine => ({
   grammar,
+  isSerial: false,
   all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
   floor: () => floorOf(retentionDays, Date.now()),
   swap: (first, second) =>

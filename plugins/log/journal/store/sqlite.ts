@@ -164,6 +164,7 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
   const { opened, open, renew, insert, close } = tablesIn(place);
   const engine: Engine = {
     grammar,
+    isSerial: true,
     all: async (sql: string, params: readonly unknown[]) =>
       opened()
         .prepare(sql)

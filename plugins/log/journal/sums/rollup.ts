@@ -11,7 +11,8 @@ import type { Rule } from './rollup-rules.ts';
 import type { Queries } from '../sql/engine.ts';
 import { sumsOf } from './from-records.ts';
 import type { Group, Grouping } from './from-records.ts';
-import { failed, Params } from '../sql/where.ts';
+import { failed, Params, selectionOf, whereSql } from '../sql/where.ts';
+import { timeOfId } from '../../../../core/log/record-id.ts';
 import { addKept, addSums, keptOf, noSums } from './sums.ts';
 import type { Kept, Sums } from './sums.ts';
 
@@ -74,15 +75,41 @@ function planOf({ from, to, conditions, text }: LogQuery, { by, bucketMs }: Grou
 
 export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grouping): Promise<readonly Group[]> {
   const kept = await fromKept(queries, query, grouping);
-  if (kept === null) return await sumsOf(queries, query, grouping);
-  const { groups, gaps } = kept;
+  if (kept === null && (query.text === null || !queries.engine.isSerial)) return await sumsOf(queries, query, grouping);
   const { by, bucketMs, only } = grouping;
-  for (const gap of gaps) {
+  const { groups, gaps } = kept ?? { groups: new Groups(bucketMs), gaps: searchedIn(queries, query) };
+  for await (const gap of gaps) {
     for (const { at, value, sums } of await sumsOf(queries, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) {
       addSums(groups.sums(at, value), sums);
     }
   }
   return groups.all;
+}
+
+/** How many bodies a search reads at once. */
+const searchedRows = 5000;
+/** After this time the caller of a search has stopped waiting. */
+const longestSearchMs = 10_000;
+
+/**
+ * The range of a search in parts, the newest first.
+ * cost: SQLite answers one question at a time. While it read all bodies at once, all others and new records waited for seconds.
+ * PostgreSQL takes longer for parts than for the whole, and nobody waits for it.
+ */
+async function* searchedIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery): AsyncGenerator<Range> {
+  const until = performance.now() + longestSearchMs;
+  for (let { to } = query; ;) {
+    const params = new Params(grammar);
+    const { from: table, where, key } = selectionOf({ ...query, to, text: null }, { params, grammar });
+    const sql = `select ${key} as id from ${table}${whereSql(where)} order by ${key} desc limit 1 offset ${searchedRows}`;
+    const [row] = await found(sql, params);
+    if (row === undefined) return yield { from: query.from, to };
+    const from = timeOfId(row['id'] as string);
+    yield { from, to };
+    if (performance.now() > until) throw new Error('the search timed out');
+    to = from;
+    await setImmediate();
+  }
 }
 
 /** The groups that kept sums give, and the ranges whose records have to be read. null: none are kept. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
-import { begin, folder, request, rowFor } from './scene.ts';
+import { begin, everything, folder, request, rowFor } from './scene.ts';
 
 /** More records than the store searches at once. */
 const records = 5200;
@@ -49,6 +49,17 @@ test('a search has as many rows as the sums count', async () => {
     },
   ] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
   expect([data.length, next, sums.requests]).toEqual([4, null, 4]);
+});
+
+test('the sums of a search let others have their turn, because SQLite answers one question at a time', async () => {
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  let isOver = false;
+  const turn = new Promise((resolve) => setImmediate(() => resolve(isOver)));
+  await store.stats({ ...everything, text: 'needle' }, { by: 'model', limit: 10 });
+  isOver = true;
+  expect(await turn).toBe(false);
+  await store.close();
 });
 
 test('a search cannot be sorted, and its error says so', async () => {
