@@ -93,8 +93,7 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   const rows = await found(
     `select ${rowColumns} from (${within}) i
     join gateway_requests r on r.id = i.id
-    join gateway_bodies b on b.id = r.id
-    where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`,
+    where ${textSql(query.text ?? '', 'i.id', { params, grammar })} order by r.id desc limit ${size + 1}`,
     params,
   );
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };

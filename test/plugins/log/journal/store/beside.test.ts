@@ -127,6 +127,24 @@ test('pages of a search have no record twice, although records arrive while a pa
   expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([idAt(begin, 100)]);
 });
 
+test('a search reads the bodies of the records that it is about, and not those of all weeks', async () => {
+  const url = server.database();
+  const store = await opened(url);
+  const rows = Array.from({ length: 8000 }, (_, number) =>
+    rowFor({ at: begin + Math.floor(number / 2000) * week, number, request: request('hay'.repeat(20)) }),
+  );
+  await store.insert(rows);
+  server.psql(url, 'vacuum analyze');
+  const reader = await createStore(settingsOf(url));
+  await reader.open();
+  const last = { ...everything, from: begin + 3 * week, text: 'needle' };
+  await reader.list(last, { limit: 10 });
+  await reader.stats(last, { by: null, limit: 1 });
+  await reader.close();
+  const read = `select sum(idx_tup_fetch) > 0, sum(seq_tup_read) from pg_stat_user_tables where relname like 'gateway\\_bodies\\_%'`;
+  await expect.poll(() => server.psql(url, read)).toBe('t|0');
+});
+
 test('gateway logs prune counts the records that it deleted, not those that came meanwhile', async () => {
   const url = server.database();
   const store = await opened(url);
