@@ -2,27 +2,31 @@
 import { html, useEffect, useRef } from './html.js';
 import { Icon } from './icons.js';
 
-/** @param {{ title: string, close: () => void, children: any }} props */
-export function Dialog({ title, close, children }) {
+/**
+ * `stays`: only a button among the children closes it.
+ * @param {{ title: string, close: () => void, stays?: boolean, children: any }} props
+ */
+export function Dialog({ title, close, stays = false, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const isPressed = useRef(false);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const open = () => dialog.current?.showModal();
+  useEffect(open, []);
   const isBeside = (event) => event.target === dialog.current;
+  // Escape closes it whatever a script says, so a dialog that stays is opened again
+  const closed = stays ? open : close;
   // a person who selects text and releases the button beside the dialog has not clicked there
-  const onClick = (event) => isBeside(event) && isPressed.current && close();
+  const onClick = (event) => !stays && isBeside(event) && isPressed.current && close();
   return html`<dialog
     ref=${dialog}
     class="dialog"
     aria-label=${title}
-    onClose=${close}
+    onClose=${closed}
     onPointerDown=${(event) => (isPressed.current = isBeside(event))}
     onClick=${onClick}
   >
     <header class="dialog-head">
       <h2>${title}</h2>
-      <button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
+      ${!stays && html`<button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>`}
     </header>
     ${children}
   </dialog>`;

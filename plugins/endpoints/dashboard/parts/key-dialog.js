@@ -61,11 +61,11 @@ function Problem({ fault }) {
   return html`<${Notice} tone="bad" title="This was not done">${fault.message}<//>`;
 }
 
-/** The key itself. It is gone when the dialog is closed. @param {{ made: any, close: () => void }} props */
+/** The key itself. It is gone when the dialog is closed, so neither Escape nor a click beside it closes it. @param {{ made: any, close: () => void }} props */
 export function Shown({ made, close }) {
   const refused = whyRefused(made);
   const state = refused === null ? 'good at once' : `refused now: ${refused}`;
-  return html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
+  return html`<${Dialog} title=${`The key of ${made.name}`} close=${close} stays=${true}><div class="dialog-body">
     <p>It is shown only now, and is ${state}. Callers send it as <code>Authorization: Bearer …</code></p>
     <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
     ${
