@@ -15,6 +15,7 @@ import { endOf, whyRefused } from '../parts/key-state.js';
 import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { timeNow } from '../parts/time-now.js';
 
 const mostShown = 300;
 
@@ -157,7 +158,7 @@ function State({ of }) {
   }
   const end = endOf(of);
   const until = end === Infinity ? null : html` <span class="soft">until ${minute(end, { isWhole: true })}</span>`;
-  if (end - Date.now() < soonMs) return html`<span class="mark mark-warn"><${Icon} name="alert" />ends soon</span>${until}`;
+  if (end - timeNow() < soonMs) return html`<span class="mark mark-warn"><${Icon} name="alert" />ends soon</span>${until}`;
   return html`<span class="mark mark-ok"><${Icon} name="check" />${of.keys.length > 1 ? `${of.keys.length} keys` : 'good'}</span>${until}`;
 }
 

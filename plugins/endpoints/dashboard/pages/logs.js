@@ -21,6 +21,7 @@ import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { styles } from '../parts/styles.js';
+import { timeNow } from '../parts/time-now.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
 import { ViewsMenu } from '../parts/views-menu.js';
 
@@ -229,7 +230,7 @@ const Unpriced = ({ many }) =>
 
 /** The notice for a range that begins before the oldest record: records are deleted after some days, so the range is not complete. */
 function Cut({ range, days }) {
-  const kept = Date.now() - days * 86_400_000;
+  const kept = timeNow() - days * 86_400_000;
   // with a minute of tolerance, so that a range of exactly as many days as are kept counts as complete
   if (!days || range.from >= kept - 60_000) return null;
   return html`<p class="soft">Requests before ${moment(kept)} were removed: the log is kept for ${days} days.</p>`;

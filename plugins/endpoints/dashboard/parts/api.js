@@ -1,6 +1,7 @@
 /** Requests to the API of the gateway. A request whose answer is no longer needed is cancelled. */
 import { useEffect, useState } from './html.js';
 import { linesOf } from './lines.js';
+import { takeTime } from './time-now.js';
 
 /** An error reply. `status` is 0 where the gateway did not answer. */
 export class ApiError extends Error {
@@ -32,6 +33,7 @@ async function asked(path, init = {}, tell = () => {}) {
       ...init,
       headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) },
     });
+    takeTime(response);
     body = await (response.headers.get('content-type') === 'application/x-ndjson' ? inParts(response, tell) : whole(response));
   } catch (cause) {
     if (init.signal?.aborted) throw cause;

@@ -1,6 +1,7 @@
 /** Attempts at a provider over time, as a strip: how many failed, and whether callers noticed. */
 import { html } from './html.js';
 import { count, minute, plural, span } from './format.js';
+import { timeNow } from './time-now.js';
 
 /**
  * The results of attempts in words. A failure reached the caller if no other attempt answered.
@@ -39,7 +40,7 @@ export function worstOf(points, bucketMs) {
 export function Worst({ tried, bucketMs }) {
   const worst = worstOf(tried.points, bucketMs);
   if (worst === null) return null;
-  const when = worst.to >= Date.now() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`;
+  const when = worst.to >= timeNow() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`;
   return html`<span class="soft">${when}</span>`;
 }
 

@@ -1,5 +1,6 @@
 /** Formats numbers and times for people. An unknown value is a dash and never a zero. */
 import { read } from './storage.js';
+import { timeNow } from './time-now.js';
 
 /** The text of an unknown value. */
 export const unknown = '–';
@@ -125,13 +126,13 @@ export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
 
 /** @param {string | number} at @param {boolean} [isWhole] whether the year of this year is written too */
 const withDay = (at, isWhole = false) =>
-  `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(Date.now()).slice(-' 2026'.length), '')} ${clock(at)}`;
+  `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(timeNow()).slice(-' 2026'.length), '')} ${clock(at)}`;
 
 /**
  * A time: today without the day, this year with the day, else with day and year.
  * @param {string | number} at @param {{ isWhole?: boolean }} [how] `isWhole` always shows day and year
  */
-export const moment = (at, { isWhole = false } = {}) => (isWhole || dayOf(at) !== dayOf(Date.now()) ? withDay(at, isWhole) : clock(at));
+export const moment = (at, { isWhole = false } = {}) => (isWhole || dayOf(at) !== dayOf(timeNow()) ? withDay(at, isWhole) : clock(at));
 
 /** Without seconds where they are 0. @param {string} text */
 const toMinute = (text) => text.replace(/(:\d\d):00$/, '$1');
@@ -158,7 +159,7 @@ export const exact = (at) =>
 /** @param {string | number | null} at */
 export function ago(at) {
   if (at === null) return 'never';
-  const seconds = Math.max(0, (Date.now() - Number(new Date(at))) / 1000);
+  const seconds = Math.max(0, (timeNow() - Number(new Date(at))) / 1000);
   if (seconds < 5) return 'just now';
   if (seconds < 60) return `${Math.floor(seconds)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;

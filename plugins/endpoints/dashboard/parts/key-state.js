@@ -1,4 +1,5 @@
 /** Whether requests with a key are served now, and until when. */
+import { timeNow } from './time-now.js';
 
 const momentOf = (date) => (date === null ? Infinity : Date.parse(date));
 
@@ -9,5 +10,5 @@ export const endOf = ({ expires, keys }) => Math.min(momentOf(expires), Math.max
 export function whyRefused(key) {
   if (key.isShadowed) return 'not taken';
   if (key.disabled) return 'disabled';
-  return endOf(key) <= Date.now() ? 'expired' : null;
+  return endOf(key) <= timeNow() ? 'expired' : null;
 }

@@ -2,6 +2,7 @@
 import { html } from './html.js';
 import { useData } from './api.js';
 import { count, dayOf, money, percent, plural } from './format.js';
+import { timeNow } from './time-now.js';
 
 const mostShown = 50;
 const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'at one time' };
@@ -51,7 +52,7 @@ export function paceWords({ per, allowed, used, beginsAnewAt }, now) {
 
 function Row({ limit: { by, value, limit, per, allowed, used, share, beginsAnewAt } }) {
   const written = (amount) => (per === null ? count(amount) : money(amount));
-  const pace = paceWords({ per, allowed, used, beginsAnewAt }, Date.now());
+  const pace = paceWords({ per, allowed, used, beginsAnewAt }, timeNow());
   const full = share === null ? '' : percent(share, 1);
   return html`<tr>
     <td>${by}</td><td class="cell-name" title=${value}>${value}</td>

@@ -5,13 +5,14 @@ import { columnOf } from './log-columns.js';
 import { OrderHead } from './log-order.js';
 import { go, hrefOf, withParams } from './location.js';
 import { onlyFilter } from './query.js';
+import { timeNow } from './time-now.js';
 
 /**
  * @param {{ records: any[], names: string[], params: URLSearchParams, selected: number, openId: string | null, fresh?: Set<string> }} props
  */
 export function LogTable({ records, names, params, selected, openId, fresh }) {
   const shown = useMemo(() => names.map((name) => ({ name, .../** @type {any} */ (columnOf(name)) })), [names.join()]);
-  const today = dayOf(Date.now());
+  const today = dayOf(timeNow());
   return html`<div class="table-scroll log-scroll"><table class="table log-table">
     <thead><tr>${shown.map(
       ({ name, label, num }) => html`<${OrderHead} key=${name} name=${name} label=${label} num=${num} params=${params} />`,

@@ -2,6 +2,7 @@
 import { fields, timeFilters } from './fields.js';
 import { idAlone } from './record-id.js';
 import { timeOf } from './time-of.js';
+import { timeNow } from './time-now.js';
 
 /** @typedef {{ field: string, value: string, not: boolean }} Filter */
 
@@ -78,7 +79,7 @@ export const filtersOf = (params) =>
  * The range as moments. A relative range ends now; an end without a start means the usual length of time before it.
  * @param {URLSearchParams} params
  */
-export function rangeOf(params, now = Date.now()) {
+export function rangeOf(params, now = timeNow()) {
   const since = params.get('since') ?? defaultSince;
   const span = spanOf(since) ?? day;
   const [from, to] = [momentOf(params.get('from')), momentOf(params.get('to'))];
@@ -87,7 +88,7 @@ export function rangeOf(params, now = Date.now()) {
 }
 
 /** A usual range that holds all of this one and more; null if there is none. @param {URLSearchParams} params */
-export function widerSince(params, now = Date.now()) {
+export function widerSince(params, now = timeNow()) {
   const { from } = rangeOf(params, now);
   return ['7d', '30d'].find((since) => now - (spanOf(since) ?? 0) < from) ?? null;
 }
@@ -96,7 +97,7 @@ export function widerSince(params, now = Date.now()) {
  * A range that holds a moment now and for some minutes more: the range of the address, if it does.
  * @param {number} at @param {URLSearchParams} params @returns {URLSearchParams}
  */
-export function rangeHolding(at, params, now = Date.now()) {
+export function rangeHolding(at, params, now = timeNow()) {
   const { from, to, isRelative } = rangeOf(params, now);
   if (at >= from + (isRelative ? (to - from) / 20 : 0) && (isRelative || at < to)) return timeOf(params);
   const since = ['24h', '7d', '30d'].find((name) => at > now - 0.95 * (spanOf(name) ?? 0));

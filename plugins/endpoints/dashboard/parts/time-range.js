@@ -6,6 +6,7 @@ import { Later } from './later.js';
 import { hrefOf } from './location.js';
 import { Menu } from './menu.js';
 import { defaultSince, presets, rangeOf } from './query.js';
+import { timeNow } from './time-now.js';
 
 /** The present address with another range. @param {URLSearchParams} params @param {{ since?: string, from?: string, to?: string }} range */
 export function hrefOfRange(params, { since, from, to }) {
@@ -32,11 +33,11 @@ const isChosen = (params, { from, to = null }) => params.get('from') === from &&
 /** The name of the range, for example `Last 24 hours`. @param {URLSearchParams} params */
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
-  const named = calendarRanges(Date.now()).find((range) => isChosen(params, range));
+  const named = calendarRanges(timeNow()).find((range) => isChosen(params, range));
   if (named !== undefined) return named.label;
   if (since !== null) return sinceLabel(since);
   // where the range is not in the present year only, both ends show their year
-  const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(Date.now())) };
+  const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(timeNow())) };
   return isRelative ? `Since ${minute(from, how)}` : span(from, to, how);
 }
 
@@ -49,7 +50,7 @@ export function TimeRange({ params }) {
     const entryOf = (label, range, isCurrent) =>
       html`<a key=${label} href=${hrefOfRange(params, range)} aria-current=${isCurrent ? 'true' : undefined} onClick=${close}>${label}</a>`;
     const relative = Object.entries(presets).map(([name, label]) => entryOf(label, { since: name }, since === name));
-    const calendar = calendarRanges(Date.now()).map(({ label, ...range }) => entryOf(label, range, isChosen(params, range)));
+    const calendar = calendarRanges(timeNow()).map(({ label, ...range }) => entryOf(label, range, isChosen(params, range)));
     return html`<div class="menu-list">${relative}</div>
       <div class="menu-list menu-calendar">${calendar}</div>
       <${Later} load=${exactTime} from=${from} to=${to} params=${params} close=${close} />`;

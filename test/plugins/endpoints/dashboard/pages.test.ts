@@ -162,6 +162,25 @@ test('a chart shows a value whose time has just begun', async () => {
   await scene.leave(page);
 });
 
+test.each([
+  ['late', -5],
+  ['early', 5],
+])('the clock of a browser may be five hours %s: charts, paces and ages are by the clock of the gateway', async (_, hours) => {
+  const page = await scene.page();
+  await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${hours} * 3_600_000;`);
+  await page.goto(`${scene.gateway.url}/dashboard?since=1h`);
+  await page.locator('.top').first().waitFor();
+  // four requests in fifteen minutes at least, and in an hour at most
+  expect(await page.locator('.metric-note').first().textContent()).toMatch(/^(?:[4-9]|1\d) an hour$/);
+  expect(await page.locator('.card.wide .chart-bars').count()).toBe(2);
+  await page.goto(`${scene.gateway.url}/dashboard/providers`);
+  await page
+    .getByText(/^answered (?:just now|\d+ s ago|\d min ago)/)
+    .first()
+    .waitFor();
+  await page.close();
+});
+
 test('the frame and the health of a page share one request', async () => {
   const page = await scene.browser.newPage();
   const drawn = Promise.withResolvers<void>();
