@@ -6,6 +6,8 @@ import type { ViewRequest } from './views.ts';
 const day = 86_400_000;
 /** The forecast uses the pace of this many days before today: a whole week, because weekends differ from other days. */
 const paceDays = 7;
+/** The beginning of a young log is known to so many milliseconds: its first day may have begun hours before its first request. */
+const beginMs = 900_000;
 /** With less time on record there is no forecast. */
 const shortestPaceMs = day / 24;
 const most = { rows: 200, lines: 8, before: 1000 };
@@ -18,12 +20,18 @@ function monthAt(now: number, later: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
 }
 
-/** Dollars per day, from the last week, or from the days since the log began; null where the log is too young. */
-export function paceOf(points: readonly { readonly at: number; readonly cost: string | null }[], now: number): number | null {
-  const from = Math.floor(now / day) * day - paceDays * day;
+const paceFrom = (now: number): number => Math.floor(now / day) * day - paceDays * day;
+
+/** Dollars per day, from the last week, or from the time since the log `began`; null where the log is too young. */
+export function paceOf(
+  points: readonly { readonly at: number; readonly cost: string | null }[],
+  now: number,
+  began = points[0]?.at ?? now,
+): number | null {
+  const from = paceFrom(now);
   const recent = points.filter(({ at }) => at >= from);
   // a day without requests has no point, and counts where the log is older
-  const span = now - Math.max(from, points[0]?.at ?? now);
+  const span = now - Math.max(from, began);
   return span < shortestPaceMs ? null : (recent.reduce((sum, { cost }) => sum + dollars(cost), 0) * day) / span;
 }
 
@@ -47,7 +55,11 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
     isKept(lastFrom) ? reader.stats(query(lastFrom, from), { by: null, limit: 1 }) : [],
     reader.metadataKeys(query(from, null)),
   ]);
-  const pace = paceOf(daily.points, now);
+  const firstDay = daily.points[0]?.at ?? now;
+  const [first] =
+    firstDay < paceFrom(now) ? [] : (await reader.series(query(firstDay, firstDay + day), { bucketMs: beginMs, by: null })).points;
+  const began = first?.at ?? firstDay;
+  const pace = paceOf(daily.points, now, began);
   const isWhole = isKept(from);
   const costAt = (at: number): string | null => daily.points.find((point) => point.at === at)?.cost ?? null;
   return {
@@ -64,6 +76,7 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
     isWhole,
     forecast: pace === null || !isWhole ? null : dollars(total?.cost) + (pace * (to - now)) / day,
     perDay: pace,
+    paceMs: now - Math.max(paceFrom(now), began),
     today: costAt(today),
     yesterday: costAt(today - day),
     dayBefore: costAt(today - 2 * day),

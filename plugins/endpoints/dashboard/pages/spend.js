@@ -4,7 +4,7 @@ import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, leftOut } from '../parts/estimate.js';
 import { ExportMenu } from '../parts/export-menu.js';
-import { count, money, numberOf, percent, plural } from '../parts/format.js';
+import { count, duration, money, numberOf, percent, plural } from '../parts/format.js';
 import { Limits } from '../parts/limits.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { changeOf } from '../parts/metrics.js';
@@ -56,7 +56,8 @@ function Export({ data: { by, from, to, lastFrom, lastMonth }, params }) {
 }
 
 function Figures({ data }) {
-  const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays, isWhole } = data;
+  const { total, earlier, lastMonth, forecast, perDay, paceMs, yesterday, dayBefore, today, from, lastFrom, now, retentionDays, isWhole } =
+    data;
   const whyNot = (month) => `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(month)} is not all there`;
   const days = Math.floor((now - from) / day) + 1;
   const figures = [
@@ -80,7 +81,7 @@ function Figures({ data }) {
         ? whyNot(from)
         : perDay === null
           ? 'an hour of spending is needed to say'
-          : `with ${money(perDay)} a day, as in the last week`,
+          : `with ${money(perDay)} a day, as in the last ${paceMs < 7 * day ? duration(paceMs) : 'week'}`,
     },
     {
       name: 'Yesterday',

@@ -49,6 +49,21 @@ describe('the view', () => {
     expect(data.perDay).toBeCloseTo(1);
   });
 
+  test.each([
+    ['some minutes', 20, null],
+    ['two hours', 120, 120],
+    ['three days', 3 * 24 * 60, 3 * 24 * 60],
+    ['some months', 30 * 24 * 60, 7.5 * 24 * 60],
+  ])('counts the pace of a log of %s from its first request on, and says how long that is', async (_, minutesAgo, minutes) => {
+    const data = await view(
+      '',
+      [minutesAgo, 1].map((ago) => [new Date(now - ago * 60_000).toISOString(), 'a', '1']),
+    );
+    const inPace = minutesAgo === minutes ? 2 : 1;
+    expect([data.perDay, data.forecast === null]).toEqual(minutes === null ? [null, true] : [(inPace * 24 * 60) / minutes, false]);
+    if (minutes !== null) expect(data.paceMs).toBe(minutes * 60_000);
+  });
+
   test('has the spending of one team, and its parts', async () => {
     const data = await view('by=meta.team&meta.team=a', [
       ['2026-11-02T00:00:00Z', 'a', '4'],
