@@ -29,7 +29,7 @@ export function ProvidersPage() {
             <th scope="col">Since the start</th><th scope="col">Trains on data</th>
           </tr></thead>
           <tbody>${on.map(
-            (provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`,
+            (provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} tested=${reload} />`,
           )}</tbody>
         </table></div>
         <${RestingTargets} />
@@ -50,7 +50,7 @@ export function ProvidersPage() {
 
 const whyOff = 'A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503.';
 
-function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, trainsOnData }, range, bucketMs }) {
+function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, trainsOnData }, range, bucketMs, tested }) {
   const [trial, run] = useProviderTest(id);
   const isFailing = seen !== null && seen.lastFailedAt !== null && (seen.lastAnsweredAt ?? 0) < seen.lastFailedAt;
   const failed = tried === null ? null : percent(tried.errors, tried.requests);
@@ -70,7 +70,7 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
           type="button"
           class="button"
           disabled=${trial?.isRunning}
-          onClick=${run}
+          onClick=${() => run().then(tested)}
           aria-label=${`Test ${id}`}
           title="One small request"
         >Test</button>

@@ -7,11 +7,14 @@ import { Icon } from './icons.js';
 /** Empty where no target rests or is asked last, and where the config has no route/health. */
 export function RestingTargets() {
   const { data, reload } = useData('/api/targets', { everyMs: 5000 });
-  const resting = data?.data.filter(({ state }) => state !== 'standing') ?? [];
-  const last = data?.data.filter(({ state, askedLastUntil }) => state === 'standing' && askedLastUntil !== undefined) ?? [];
-  if (resting.length + last.length === 0) return null;
+  const of = (wanted) => data?.data.filter(({ state }) => state === wanted) ?? [];
+  const [resting, trying] = [of('resting'), of('trying')];
+  const last = of('standing').filter(({ askedLastUntil }) => askedLastUntil !== undefined);
+  const shown = [...resting, ...trying, ...last];
+  if (shown.length === 0) return null;
   const heads = [
     resting.length > 0 && plural(resting.length, 'target rests', 'targets rest'),
+    trying.length > 0 && plural(trying.length, 'target is tried again', 'targets are tried again'),
     last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last'),
   ];
   return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
@@ -22,7 +25,7 @@ export function RestingTargets() {
         <th scope="col" class="num">Calls 30 s</th><th scope="col" class="num">Failed</th>
         <th scope="col"><span class="hidden">Wake</span></th>
       </tr></thead>
-      <tbody>${[...resting, ...last].map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody>
+      <tbody>${shown.map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody>
     </table></div>`;
 }
 

@@ -447,6 +447,36 @@ test('the same filter again makes no second entry in the history: it took two st
   await scene.leave(page);
 });
 
+test('a test of a provider is in the figures of its row at once', async () => {
+  const page = await scene.page();
+  // nothing is asked again by itself
+  await page.addInitScript('const wait = setTimeout; window.setTimeout = (act, ms) => (ms === 10_000 ? 0 : wait(act, ms));');
+  let before = 600_000;
+  await page.route('**/api/providers', async (route) => {
+    const { data, ...more } = (await (await route.fetch()).json()) as { data: { id: string }[] };
+    const seen = { lastAnsweredAt: Date.now() - before, lastFailedAt: null };
+    await route.fulfill({ json: { ...more, data: data.map((one) => ({ ...one, seen })) } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard/providers`);
+  const row = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Test mock', exact: true }) });
+  await row.getByText('answered 10 min ago').waitFor();
+  before = 0;
+  await row.getByRole('button').click();
+  await row.getByText('answered 10 min ago').waitFor({ state: 'detached' });
+  await page.close();
+});
+
+test('a target that is tried again after its rest is not among those that rest', async () => {
+  const page = await scene.page();
+  const target = { models: ['mock'], why: 'upstream_error', calls: 3, failures: 3 };
+  const at = (state: string): object => ({ ...target, target: state, state, restsUntil: new Date(Date.now() + 60_000).toISOString() });
+  const states = ['resting', 'trying', 'trying'];
+  await page.route('**/api/targets', async (route) => await route.fulfill({ json: { data: states.map(at) } }));
+  await page.goto(`${scene.gateway.url}/dashboard/providers`);
+  await page.getByRole('heading', { name: '1 target rests, 2 targets are tried again', exact: true }).waitFor();
+  await scene.leave(page);
+});
+
 test('a key after g opens its page, also soon after another g', async () => {
   const page = await scene.page();
   await page.clock.install();
