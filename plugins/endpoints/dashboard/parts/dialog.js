@@ -1,5 +1,5 @@
 /** A dialog, made with the browser's own element: that keeps the focus inside the dialog and returns it afterwards. */
-import { html, useEffect, useRef } from './html.js';
+import { html, useLayoutEffect, useRef } from './html.js';
 import { Icon } from './icons.js';
 
 /**
@@ -10,10 +10,15 @@ export function Dialog({ title, close, stays = false, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const isPressed = useRef(false);
   const open = () => dialog.current?.showModal();
-  useEffect(open, []);
+  // in a layout effect, because others end after the dialog is removed, and then it no longer returns the focus
+  useLayoutEffect(() => {
+    open();
+    const { current } = dialog;
+    return () => current?.close();
+  }, []);
   const isBeside = (event) => event.target === dialog.current;
-  // Escape closes it whatever a script says, so a dialog that stays is opened again
-  const closed = stays ? open : close;
+  // Escape closes it whatever a script says, so a dialog that stays is opened again; one that is removed has no more to say
+  const closed = () => dialog.current !== null && (stays ? open() : close());
   // a person who selects text and releases the button beside the dialog has not clicked there
   const onClick = (event) => !stays && isBeside(event) && isPressed.current && close();
   return html`<dialog

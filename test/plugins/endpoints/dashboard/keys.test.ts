@@ -111,6 +111,34 @@ test('a new key, which is shown only once, stays until its button is pressed: no
   await scene.leave(page);
 });
 
+test('the focus returns to the button of a dialog, however the dialog is closed', async () => {
+  const page = await scene.open('/dashboard/keys');
+  const focused = async (): Promise<unknown> =>
+    await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText");
+  const press = async (name: string): Promise<void> => await page.getByRole('button', { name, exact: true }).press('Enter');
+  const closed = async (): Promise<void> => await page.locator('dialog').waitFor({ state: 'detached' });
+  await press('New key');
+  await page.keyboard.press('Escape');
+  await closed();
+  expect(await focused()).toBe('New key');
+  await press('New key');
+  await press('Close');
+  await closed();
+  expect(await focused()).toBe('New key');
+  await press('New key');
+  await page.getByLabel('Name', { exact: true }).fill('by-keyboard');
+  await page.keyboard.press('Enter');
+  await press('I have it');
+  await closed();
+  expect(await focused()).toBe('New key');
+  await press('Change by-keyboard');
+  await page.getByLabel('Requests a minute').fill('5');
+  await page.keyboard.press('Enter');
+  await closed();
+  expect(await focused()).toBe('Change by-keyboard');
+  await scene.leave(page);
+});
+
 test('the page shows a key of the YAML with its line, and says why a change was refused', async () => {
   const page = await scene.open('/dashboard/keys', { colorScheme: 'dark', width: 390 });
   const row = page.locator('table.keys').getByRole('row').filter({ hasText: 'yaml-team' }).first();
