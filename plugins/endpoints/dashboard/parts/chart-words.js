@@ -2,6 +2,7 @@
 import { html, useState } from './html.js';
 import { aboutPart } from './estimate.js';
 import { exact } from './format.js';
+import { cut } from './value-name.js';
 
 /** A day of UTC. @param {number} at */
 const dayInUtc = (at) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
@@ -21,7 +22,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
     ${rows.map(
       (line) => html`<div class="tooltip-row" key=${line.label}>
         <${Swatch} colour=${line.colour} />
-        <span class="series">${line.label}</span>
+        <span class="series">${cut(line.label)}</span>
         <b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b>
       </div>`,
     )}
@@ -56,7 +57,8 @@ export function ChartTable({ title, times, lines, format, isByDay }) {
 /** The colours and their labels. @param {{ lines: import('./time-chart.js').Line[] }} props */
 export const Legend = ({ lines }) =>
   html`<ul class="legend">${lines.map(
-    ({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} /><span class="series" title=${label}>${label}</span></li>`,
+    ({ label, colour }) =>
+      html`<li key=${label}><${Swatch} colour=${colour} /><span class="series" title=${label}>${cut(label)}</span></li>`,
   )}</ul>`;
 
 const Swatch = ({ colour }) => html`<span class="swatch" style=${`background:var(${colour})`} />`;

@@ -2,7 +2,7 @@
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, failsMuch, money, percent, plural } from './format.js';
-import { nameOf } from './value-name.js';
+import { cut, nameOf } from './value-name.js';
 
 /** What a list may rank by: `size` reads it from a row. */
 export const ranks = /** @type {Record<string, { label: string, size: (row: any) => number }>} */ ({
@@ -50,7 +50,7 @@ export function TopList({ title, rows, total, rank, link, more, none = '(none)' 
     const failed = html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`;
     const figures = figuresOf(row, total, rank);
     return html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${aboutRow(row, none)}>
-      <span class="top-name">${nameOf(row.value, none)}</span>
+      <span class="top-name">${cut(nameOf(row.value, none))}</span>
       ${figures.map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
       <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && failed}</span>
     </a></li>`;

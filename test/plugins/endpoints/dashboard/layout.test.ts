@@ -147,6 +147,18 @@ test('a change stays beside its figure on Spend', async () => {
   await scene.leave(page);
 });
 
+test('long names in lists and legends show their ends, by which names of models differ', async () => {
+  const page = await scene.open('/dashboard');
+  await page.locator('.top-name').first().waitFor();
+  const cutOf = (selector: string): Promise<string[]> =>
+    page.evaluate(
+      `Array.from(document.querySelectorAll('${selector}')).filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)`,
+    );
+  expect(await cutOf('.top-name, .legend .series')).toEqual([]);
+  expect((await cutOf('.top-name .cut > :first-child')).length).toBeGreaterThan(0);
+  await scene.leave(page);
+});
+
 test('a long value is cut in the tooltip of a chart, which stays inside the page', async () => {
   const page = await open(`/dashboard/breakdown?by=meta.${longMeta}&metric=requests&view=time&since=15m`, '.chart svg', 360);
   await page.locator('.chart svg').first().hover();
