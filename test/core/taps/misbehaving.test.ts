@@ -331,11 +331,9 @@ describe('a source of chunks', () => {
   });
 
   it('may read without a promise', async () => {
+    const reads = [[{ type: 'finish', choice: 0, reason: 'completed', native: null }], null];
     const { chat } = await served(({ hooks }) =>
-      hooks.open.tap({ stage: EARLY }, () => ({
-        ...sourceOf([]),
-        read: (() => [{ type: 'finish', choice: 0, reason: 'completed', native: null }]) as never,
-      })),
+      hooks.open.tap({ stage: EARLY }, () => ({ ...sourceOf([]), read: (() => reads.shift()) as never })),
     );
     expect((await chat({})).status).toBe(200);
   });
