@@ -28,12 +28,17 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
   print(`${summaryOf(data)}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
 }
 
-/** `12 targets, 1 at rest, 2 asked last` */
+/** `12 targets, 1 at rest, 1 to be tried again, 2 asked last` */
 function summaryOf(targets: readonly ShownTarget[]): string {
-  const resting = targets.filter(({ state }) => state !== 'standing').length;
+  const resting = targets.filter(({ state }) => state === 'resting').length;
+  const trying = targets.filter(({ state }) => state === 'trying').length;
   const last = targets.filter((target) => target.state === 'standing' && !isWell(target)).length;
-  const rests = resting === 0 ? 'none rests' : `${resting} at rest`;
-  return [counted(targets.length, 'target'), rests, ...(last === 0 ? [] : [`${last} asked last`])].join(', ');
+  return [
+    counted(targets.length, 'target'),
+    ...(resting > 0 ? [`${resting} at rest`] : trying > 0 ? [] : ['none rests']),
+    ...(trying > 0 ? [`${trying} to be tried again`] : []),
+    ...(last > 0 ? [`${last} asked last`] : []),
+  ].join(', ');
 }
 
 const columns: readonly Column<ShownTarget>[] = [
