@@ -200,8 +200,9 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
 
 /**
  * The most that a service tier costs, in tenths of the usual price.
- * wire: `priority` is 1.7 to 2.5 times as much (OpenAI: Pricing, GPT-5.5: $12.50 for $5); it is named `fast`
- * from GPT-6 on (OpenAI: Fast mode, 2026-07-30), and at Anthropic `fast` is twice as much (Anthropic: Fast mode). `ultrafast` is six times as much (OpenAI: Ultrafast mode, GPT-6 Astra: $60 for $10).
+ * wire: `priority` is 1.7 to 2.5 times as much (OpenAI: Pricing, GPT-5.5: $12.50 for $5); it is named `fast` from GPT-6 on (OpenAI:
+ * Fast mode, 2026-07-30), and at Anthropic `fast` is twice as much (Anthropic: Fast mode). `ultrafast` is six times as much (OpenAI:
+ * Ultrafast mode, GPT-6 Astra: $60 for $10).
  */
 const dearTiers: ReadonlyMap<unknown, bigint> = new Map([
   ['priority', 25n],

@@ -1,7 +1,7 @@
 /** Parses JSON that comes from outside: request bodies, and texts inside a request that hold JSON. Depth is checked before parsing. */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
-import { isFields } from './fields.ts';
+import { type Fields, isFields } from './fields.ts';
 
 /**
  * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
@@ -103,6 +103,17 @@ export function objectIn(text: string): object | null {
   if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
   try {
     const value: unknown = /(?:\d\.?){16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
+    return isFields(value) ? value : null;
+  } catch {
+    // the text is not JSON; null tells the caller so
+    return null;
+  }
+}
+
+/** The JSON object in a text, as `JSON.parse` reads it; null for any other text. */
+export function fieldsIn(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text);
     return isFields(value) ? value : null;
   } catch {
     // the text is not JSON; null tells the caller so

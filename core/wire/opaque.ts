@@ -3,7 +3,7 @@
  * door gave out: the string says who issued the detail, and the pipeline sends it to nobody else.
  */
 import type { ReasoningDetail } from '../chat.ts';
-import { isFields } from './fields.ts';
+import { fieldsIn } from './json.ts';
 
 /**
  * Marks the strings of the gateway. All characters of a string are those
@@ -36,14 +36,9 @@ export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
  */
 export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null {
   if (!opaque.startsWith(prefix)) return null;
-  let written: unknown;
-  try {
-    written = JSON.parse(Buffer.from(opaque.slice(prefix.length), 'base64url').toString('utf8'));
-  } catch {
-    // the client changed the string; null tells the caller so
-    return null;
-  }
-  if (!isFields(written) || typeof written['type'] !== 'string') return null;
+  const written = fieldsIn(Buffer.from(opaque.slice(prefix.length), 'base64url').toString('utf8'));
+  // the client may have changed the string
+  if (typeof written?.['type'] !== 'string') return null;
   const detail = written as unknown as ReasoningDetail;
   return detail.type === 'reasoning.text' && detail.text === undefined ? { ...detail, text: beside } : detail;
 }

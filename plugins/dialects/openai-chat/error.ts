@@ -3,6 +3,7 @@ import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
+import { fieldsIn } from '../../../core/wire/json.ts';
 import type { Vendor } from './habits.ts';
 
 /** What an error body says, and the status that it names, if it names one. */
@@ -105,13 +106,7 @@ const statusOf = (value: unknown): number | null => {
 
 function parsed(raw: unknown): Fields | null {
   if (isFields(raw)) return raw;
-  if (typeof raw !== 'string' || !raw.startsWith('{')) return null;
-  try {
-    const value: unknown = JSON.parse(raw);
-    return isFields(value) ? value : null;
-  } catch {
-    return null;
-  }
+  return typeof raw === 'string' && raw.startsWith('{') ? fieldsIn(raw) : null;
 }
 
 // wire: `errors` is a list (Cloudflare: Workers AI, Errors; anomalyco/opencode#23773, 2026-04)

@@ -2,6 +2,7 @@
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { fieldsIn } from '../../../core/wire/json.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 
 /** One `function_call` item. */
@@ -123,15 +124,8 @@ function unwrapped({ id, text, seed }: Call, tools: unknown): Call[] | null {
   return inner.length === 0 ? null : inner;
 }
 
-function usesOf(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return listOf(fieldsOf(value)['tool_uses']);
-  } catch {
-    // the arguments were cut by the length limit, so no call can be read
-    return [];
-  }
-}
+/** Empty where the arguments were cut by the length limit: then no call can be read. */
+const usesOf = (text: string): readonly unknown[] => listOf(fieldsIn(text)?.['tool_uses']);
 
 function isJson(text: string): boolean {
   try {

@@ -2,6 +2,7 @@
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { fieldsIn } from '../../../core/wire/json.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { callIdFrom, CallIds } from '../families/call-ids.ts';
 import { replayOf, thoughtsOf } from './details.ts';
@@ -204,13 +205,9 @@ function callOf({ id, function: { name, arguments: input }, native }: ToolCall, 
 
 /** The plain text of a custom tool's call, which the gateway keeps as the arguments of a function with one parameter. */
 function inputIn(json: string): string {
-  try {
-    const { input } = fieldsOf(JSON.parse(json));
-    return typeof input === 'string' ? input : json;
-  } catch {
-    // a plugin has changed the arguments, so they are the text itself
-    return json;
-  }
+  const input = fieldsIn(json)?.['input'];
+  // where a plugin has changed the arguments, they are the text itself
+  return typeof input === 'string' ? input : json;
 }
 
 /**

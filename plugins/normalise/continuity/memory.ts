@@ -1,6 +1,7 @@
 import type { ReasoningDetail } from '../../../core/chat.ts';
 import type { Bounds, KeptTexts } from '../../../core/host/kept-texts.ts';
 import { isFields } from '../../../core/wire/fields.ts';
+import { fieldsIn } from '../../../core/wire/json.ts';
 
 /** The reasoning state of one answer: opaque details for the provider, and the reasoning text. */
 export interface Thought {
@@ -43,13 +44,8 @@ export function createMemory(kept: KeptTexts, { bounds, shared }: { bounds: Boun
 
 /** The thought in a text; undefined where it holds none. safety: a text in Redis may come from another program. */
 function thoughtIn(text: string): Thought | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isFields(value)) return undefined;
+  const value = fieldsIn(text);
+  if (value === null) return undefined;
   const { details, reasoning } = value;
   const isSound = Array.isArray(details) && details.every(isFields) && typeof reasoning === 'string';
   return isSound ? (value as unknown as Thought) : undefined;

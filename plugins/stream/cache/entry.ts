@@ -4,7 +4,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Adjustment } from '../../../core/chat.ts';
-import { isFields } from '../../../core/wire/fields.ts';
+import { fieldsIn } from '../../../core/wire/json.ts';
 
 export interface Entry {
   readonly provider: string;
@@ -18,13 +18,8 @@ export interface Entry {
 
 /** The entry in a text; null where it holds none. safety: a text in Redis may come from another program. */
 export function entryIn(text: string): Entry | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isFields(value)) return null;
+  const value = fieldsIn(text);
+  if (value === null) return null;
   const { provider, model, externalId, adjustments, chunks } = value;
   const isSound =
     typeof provider === 'string' &&

@@ -326,7 +326,8 @@ const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery =>
 
 /**
  * Whether the bodies of the row with this id hold a text. They are stored as JSON, so the text is searched for as JSON writes it.
- * cost: as a value, and not a join or `exists`: PostgreSQL takes a text for rare, and for a join it would search the bodies of all records first.
+ * cost: as a value, and not a join or `exists`: PostgreSQL takes a text for rare, and for a join it would search the bodies of all
+ * records first.
  */
 export function textSql(text: string, id: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
   const written = JSON.stringify(text.toWellFormed())
