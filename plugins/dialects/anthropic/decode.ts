@@ -98,8 +98,8 @@ export function createDecoder(target: Target): Decoder {
 }
 
 /**
- * Puts the fields of the usage before the first piece: the SDKs read some of them at
- * the start of a message alone. Before that piece another provider may still be asked.
+ * Puts the fields of the usage directly before the first piece: the SDKs read some of these fields only at the
+ * start of a message, and until the first piece another provider may still be asked.
  */
 function begin(answer: AnswerState): void {
   const { out, natives, target } = answer;
@@ -252,7 +252,7 @@ function addCitations(answer: AnswerState, citations: readonly unknown[]): void 
   for (const citation of citations) addNative(answer, 'citation', citation);
 }
 
-/** Only callers of the same format get it, and the log keeps it only for them. */
+/** Only callers of the same format get the value, and the log keeps it only for them. */
 function addNative(answer: AnswerState, name: NativeName, value: unknown): void {
   if (answer.target.form === form) answer.out.push(nativeChunk(name, value));
 }
@@ -316,7 +316,7 @@ function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: un
 
 /**
  * wire: translating proxies send the input of a second call to a block that never began (Wei-Shaw/sub2api#4294, 2026-07),
- * or without the number of its block (decolua/9router#2218, 2026-06). The call would go out without its input.
+ * or without the number of its block (decolua/9router#2218, 2026-06). The answer is refused: the call would go out without its input.
  */
 function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
   if (typeof text !== 'string' || text === '') return;

@@ -79,7 +79,7 @@ export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   const automatic = writing.breakpoints.of(request.rest);
   if (request.messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) writing.adjust('messages.name', 'dropped');
-  // wire: an image may stand in a user message only (Anthropic: Vision), and the images of an answer are in one of the assistant
+  // wire: only a user message takes images (Anthropic: Vision), and the images of an answer are in an assistant message
   if (request.messages.some(({ images }) => listOf(images).length > 0)) writing.adjust('messages.images', 'dropped');
   const conversation = turnsOf(request.messages.map(withMarkedPart));
   const form = answerFormOf(request, target, writing);

@@ -11,7 +11,7 @@ export const form = 'messages';
 /** True if the caller speaks the Messages API too. */
 export const isSameForm = (request: ChatRequest): boolean => request.form === form;
 
-/** What only the Messages API has of a message, part, call or tool. */
+/** The fields of a message, part, call or tool that only the Messages API has. */
 export const nativeOf = ({ native }: { readonly native?: Native }): Fields => native?.fields ?? {};
 
 /** The betas that the caller asks for. */
@@ -20,8 +20,8 @@ export const betasOf = (request: ChatRequest): readonly string[] =>
 
 /**
  * True if instructions may stand between the turns.
- * wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`),
- * and not at every model; else they are text of the user
+ * wire: the API takes them only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`),
+ * and not at every model; otherwise they go out as text of the user
  */
 export const mayInstructLater = (request: ChatRequest, target: Target): boolean =>
   takesLaterInstructions(target) && betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));

@@ -30,7 +30,7 @@ export interface Instructions {
   readonly parts: readonly ContentPart[];
 }
 
-/** The turns, with instructions between them at their places where the caller may have them there; for all other requests see `turnsOf`. */
+/** The turns, and the instructions between them if `mayInstructLater` allows such instructions; for all other requests see `turnsOf`. */
 export function turnsWithInstructions(given: readonly Message[]): readonly (Turn | Instructions)[] {
   const messages = withResultsAtCalls(given, { inTurns: true });
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
@@ -75,7 +75,7 @@ function encodeTurn(turn: Turn | Instructions, isLast: boolean, conversation: Co
 function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): Block[] {
   const content = [...results.map((result) => resultBlock(result, writing)), ...blocksOf(parts, writing)];
   if (content.length > 0) return content;
-  // wire: without it the answer before would be the last message, which newer models refuse (Anthropic: Prefill)
+  // wire: without this message the answer before it would be the last message, which newer models refuse (Anthropic: Prefill)
   writing.adjust('messages', 'an empty user message filled in');
   return [{ type: 'text', text: '…' }];
 }

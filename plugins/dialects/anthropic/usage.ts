@@ -30,7 +30,7 @@ export interface Counts extends Pass {
  * Adds a report to the earlier ones.
  * wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one,
  * also for the input, and a missing count replaces nothing. Other servers end with zeros where they
- * have no counts (farion1231/cc-switch#2485, 2026-04): a prompt of no tokens replaces none either.
+ * have no counts (farion1231/cc-switch#2485, 2026-04), so a prompt of zero tokens replaces nothing either.
  */
 export function readCounts(report: Fields, before: Counts | null): Counts {
   const own = countsOf(report);

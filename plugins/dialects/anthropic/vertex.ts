@@ -14,9 +14,9 @@ interface Wire {
 }
 
 /**
- * The betas that Vertex AI knows, and its own name of one.
- * wire: to any other it answers 400 "Unexpected value(s) … for the `anthropic-beta` header", and
- * clients that do not know of Vertex AI send some with each request (anthropics/claude-code#21625 and
+ * The betas that Vertex AI knows, by the name that the caller sends: one of them has another name at Vertex AI.
+ * wire: any other beta is a 400 "Unexpected value(s) … for the `anthropic-beta` header", and clients
+ * that do not know of Vertex AI send other betas with each request (anthropics/claude-code#21625 and
  * #34802, 2026-01 and 2026-03; the list: BerriAI/litellm, anthropic_beta_headers_config.json, 2026-11)
  */
 const known: ReadonlyMap<string, string> = new Map([
@@ -38,7 +38,7 @@ const known: ReadonlyMap<string, string> = new Map([
   ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'],
 ]);
 
-/** The caller's betas as Vertex AI takes them. @param dropped is called with each other one */
+/** The caller's betas as Vertex AI takes them. @param dropped is called with each beta that Vertex AI does not know */
 export const betasForVertex = (betas: readonly string[], dropped: (beta: string) => void): readonly string[] =>
   betas.flatMap((beta) => {
     const own = known.get(beta);
@@ -48,8 +48,8 @@ export const betasForVertex = (betas: readonly string[], dropped: (beta: string)
 
 /**
  * A cache breakpoint without its `scope`, which belongs to a beta that Vertex AI does not know.
- * wire: else 400 "cache_control.ephemeral.scope: Extra inputs are not permitted" (Anthropic: error text).
- * @param dropped is called where it had one
+ * wire: a `scope` is a 400 "cache_control.ephemeral.scope: Extra inputs are not permitted" (Anthropic: error text).
+ * @param dropped is called if the breakpoint had a `scope`
  */
 export function breakpointForVertex(control: object, dropped: () => void): object {
   if (!('scope' in control)) return control;

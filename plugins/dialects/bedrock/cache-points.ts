@@ -11,7 +11,7 @@ import { cachesForAnHour, modelClassOf } from './models.ts';
 const most = 4;
 
 /**
- * wire: a cache point directly after a document whose text Bedrock takes out itself, which is every one but a PDF, is a 400
+ * wire: a cache point directly after a document whose text Bedrock extracts itself (every document but a PDF) is a 400
  * "messages.0.content.2.type: Field required" (aws/aws-sdk-java-v2#6277, 2026-08; strands-agents/harness-sdk#1966, 2026-03)
  */
 const isReadAsText = ({ document }: Block): boolean => document !== undefined && fieldsOf(document)['format'] !== 'pdf';
@@ -48,7 +48,7 @@ export class CachePoints {
     this.#place = place + 1;
   }
 
-  /** Behind the last block that is no such document. cost: each block is looked at once, because a caller may mark each of 80,000. */
+  /** The place after the last block that is not read as text. cost: each block is looked at once: a caller may mark each of 80,000. */
   #placeIn(blocks: readonly Block[]): number {
     if (blocks !== this.#blocks) [this.#blocks, this.#looked, this.#place] = [blocks, 0, 0];
     for (; this.#looked < blocks.length; this.#looked++) if (!isReadAsText(blocks[this.#looked] as Block)) this.#place = this.#looked + 1;

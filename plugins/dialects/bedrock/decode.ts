@@ -99,8 +99,8 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body) || !isFields(message) || !Array.isArray(message['content'])) throw noOutput(body, target);
   const answer = newAnswer(target);
   const blocks = (message['content'] as unknown[]).filter(isFields);
-  // wire: Nova writes its thoughts as text before a call (Amazon Nova: Tool
-  // use). Beside the JSON of the answer tool it would be no JSON any more
+  // wire: Nova writes its thoughts as text before a call (Amazon Nova: Tool use).
+  // Such a text beside the input of the answer tool would make the answer invalid JSON
   const isByTool = blocks.some(({ toolUse }) => fieldsOf(toolUse)['name'] === answerTool);
   for (const [at, block] of blocks.entries()) if (!isByTool || block['text'] === undefined) addWhole(answer, at, block);
   addFinish(answer, body['stopReason']);
@@ -313,7 +313,7 @@ function reasonOf(native: string | null, { calls }: AnswerState): FinishReason |
   const word = native ?? 'end_turn';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
   // wire: `tool_use` comes without a call now and then (strands-rl/strands-env#252,
-  // 2026-09). A call of the answer tool is the answer, and none for the caller
+  // 2026-09). A call of the answer tool is the answer, and not a call for the caller
   if (reason === 'completed' || reason === 'tool_calls') return calls > 0 ? 'tool_calls' : 'completed';
   return reason;
 }

@@ -55,7 +55,8 @@ const operatorsFault: readonly (readonly [RegExp, string])[] = [
 const wantsProfile = /on-demand throughput isn.t supported|inference profile/i;
 
 /**
- * safety: where the error has a name, the message does not count: it repeats names of the caller, who could put the key to rest for all.
+ * safety: where the error has a name, only the name decides on a fault of the operator: the message repeats words of a caller, who could
+ * make the key rest for all callers.
  */
 function faultOf(name: string | null, message: string | null): string | undefined {
   const found = operatorsFault.find(([pattern]) => pattern.test(name ?? message ?? ''))?.[1];

@@ -57,7 +57,7 @@ export function encodeConversation(
   ways: MessageWays,
 ): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
   if (said.some(({ role, name }) => role !== 'tool' && textOf(name) !== null)) ways.adjust('messages.name', 'dropped');
-  // wire: an image may stand in a user message only (Amazon Bedrock: ImageBlock), and the images of an answer are in one of the assistant
+  // wire: only a user message takes images (Amazon Bedrock: ImageBlock), and the images of an answer are in an assistant message
   if (said.some(({ images }) => listOf(images).length > 0)) ways.adjust('messages.images', 'dropped');
   const writer = new Writer(said, ways);
   const leading = writer.parts(system, 'a system message');
@@ -239,9 +239,9 @@ class Writer {
   }
 
   /**
-   * wire: Claude takes a result without content, but not of a call that failed: 400 "cannot be empty when status value is error"
-   * (aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06). Nemotron, and who knows which others, answer 400 to each
-   * (strands-agents/harness-sdk#2122, 2026-04). An empty text is a 400 too (NousResearch/hermes-agent#55092, 2026-06).
+   * wire: Claude takes a result without content, but not for a call that failed: 400 "cannot be empty when status value is error"
+   * (aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06). Nemotron, and maybe others, answer 400 to every result
+   * without content (strands-agents/harness-sdk#2122, 2026-04). An empty text is a 400 too (NousResearch/hermes-agent#55092, 2026-06).
    */
   #filled(content: Block[], result: Message): Block[] {
     if (content.length > 0 || (modelClassOf(this.#ways.target).family === 'claude' && result['is_error'] !== true)) return content;
@@ -289,7 +289,7 @@ class Writer {
 }
 
 /**
- * Takes the next thought, if at most so many calls and characters of text come before it.
+ * Takes the next thought, if at most `calls` calls and `text` characters of text come before it.
  * cost: the thoughts are in reverse order, because removing the first item of a list moves all others.
  */
 function takeUpTo(reversed: Thought[], calls: number, text = Infinity): Thought | undefined {
@@ -297,7 +297,7 @@ function takeUpTo(reversed: Thought[], calls: number, text = Infinity): Thought 
   return place !== undefined && place.calls <= calls && place.text <= text ? reversed.pop() : undefined;
 }
 
-/** The results of a turn, and the images of the results after them all. */
+/** The results of a turn without their images, and after the last result the images of all results. */
 function imagesBehind(results: readonly Block[], { adjust }: MessageWays): readonly Block[] {
   const bare: Block[] = [];
   const behind: Block[] = [];
@@ -311,7 +311,7 @@ function imagesBehind(results: readonly Block[], { adjust }: MessageWays): reado
     }
     bare.push({ toolResult: { ...result, content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] } });
     behind.push({ text: `The tool call ${result['toolUseId'] as string} gave this:` });
-    // safety: as arguments of one call, those of a long list would overflow the stack
+    // safety: `behind.push(...content)` would overflow the stack where the list is long
     for (const one of content) if ('image' in one) behind.push(one);
   }
   if (behind.length > 0) adjust('messages', 'images of tool results put behind the results');

@@ -26,7 +26,7 @@ export interface ModelClass {
   readonly nineCharacterIds?: boolean;
   /**
    * True if it accepts the status of a failed call.
-   * wire: of other models 400 "This model doesn't support the status field"
+   * wire: other models answer 400 "This model doesn't support the status field"
    * (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07).
    */
   readonly takesStatus?: boolean;
@@ -44,8 +44,8 @@ export interface ModelClass {
   readonly streamsNoTools?: boolean;
   /**
    * True if no result of a tool may hold an image.
-   * wire: 400 "This model doesn't support the image field for user messages", though beside the
-   * result it takes the image (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09).
+   * wire: 400 "This model doesn't support the image field for user messages", though the model
+   * takes the image beside the result (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09).
    */
   readonly refusesResultImages?: boolean;
 }
@@ -67,7 +67,7 @@ const asEffort =
   (effort) =>
     effort === 'none' ? null : { word: words[effort], fields: fieldsFor(words[effort]) };
 
-/** The efforts of GPT: its own words, of which it has no `minimal`. */
+/** GPT takes the gateway's words for efforts, but has no `minimal`. */
 const asGpt: ModelClass['effort'] = (effort) => {
   const word = effort === 'minimal' ? 'low' : effort;
   return { word, fields: { reasoning: { effort: word } } };
@@ -98,8 +98,8 @@ const classes: readonly ModelClass[] = [
     refuses: ['temperature', 'top_p', 'stop'],
     refusesResultImages: true,
   },
-  // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort`, with none and xhigh and without
-  // minimal; a model without none refuses it itself (stdapi-ai/stdapi.ai#283 and anomalyco/opencode#48195, 2026-09)
+  // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort`, which takes `none` and `xhigh`,
+  // and no `minimal`; a model that has no `none` refuses it itself (stdapi-ai/stdapi.ai#283 and anomalyco/opencode#48195, 2026-09)
   { family: 'openai', match: /\.openai\./, effort: asGpt, refuses: ['temperature', 'top_p', 'stop'], refusesResultImages: true },
   {
     family: 'nova',

@@ -62,6 +62,6 @@ function accessKeysOf({ id, settings }: Provider): AccessKeys | null {
 function regionOf({ hostname }: URL, { settings }: Provider): string {
   const { region } = settings;
   if (typeof region === 'string' && region !== '') return region;
-  // wire: the name of a VPC endpoint has its id before it (AWS PrivateLink: vpce-1a2b-3c4d.bedrock-runtime.eu-west-1.vpce.amazonaws.com)
+  // wire: the host of a VPC endpoint begins with an id (AWS PrivateLink: vpce-1a2b-3c4d.bedrock-runtime.eu-west-1.vpce.amazonaws.com)
   return /(?:^|\.)bedrock-runtime(?:-fips)?\.([\w-]+)\./.exec(hostname)?.[1] ?? defaultRegion;
 }

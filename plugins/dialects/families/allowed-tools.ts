@@ -17,7 +17,7 @@ export function withAllowedTools(request: ChatRequest): ChatRequest {
   const allowed = (listed as unknown[]).map(fieldsOf);
   const offered = request.tools ?? [];
   const known = new Set(offered.map(keyOf));
-  // a tool that another provider runs was left out before; a function belongs to the caller
+  // only an unknown function is a fault of the caller: a tool that another provider runs was left out of the request before
   const unknown = allowed.find((tool) => tool['function'] !== undefined && !known.has(keyOf(tool)));
   if (unknown !== undefined) {
     throw refusal(

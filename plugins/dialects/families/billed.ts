@@ -8,8 +8,8 @@ import { countOf, type Fields, fieldsOf, isFields } from '../../../core/wire/fie
 export type Billed = Pick<Usage, 'webSearches' | 'details' | 'charged'>;
 
 /**
- * Absent: what the vendor does not say.
- * @param prompt the details of the prompt, and `completion` those of the answer: each API has a name of its own for them
+ * A field is absent where the vendor does not report it.
+ * @param prompt the details of the prompt, and `completion` those of the answer: the two APIs name these fields differently
  */
 export function billedOf(report: Fields, prompt: Fields, completion: Fields): Billed {
   const charged = chargedOf(report);
@@ -19,9 +19,9 @@ export function billedOf(report: Fields, prompt: Fields, completion: Fields): Bi
 }
 
 /**
- * wire: `cost` is in dollars (OpenRouter: Usage accounting), and with the caller's own key at the
- * vendor behind it only the fee for that, so that vendor's part is added. Perplexity has an object
- * with a total (Perplexity: Pricing). 10,000,000,000 ticks are a dollar (xAI: Cost tracking).
+ * wire: `cost` is in dollars (OpenRouter: Usage accounting). If the caller's own key pays the vendor behind
+ * OpenRouter (`is_byok`), `cost` is only OpenRouter's fee, so the vendor's price is added. Perplexity sends
+ * an object with a total (Perplexity: Pricing). 10,000,000,000 ticks are a dollar (xAI: Cost tracking).
  */
 function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_details: parts }: Fields): string | undefined {
   if (ticks !== undefined) return dollarsOf(typeof ticks === 'number' ? ticks / 1e10 : undefined);
@@ -32,8 +32,8 @@ function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_det
 }
 
 /**
- * wire: OpenRouter has the name of Anthropic (`server_tool_use`). `num_search_queries` is of Perplexity,
- * `server_side_tool_usage_details` of xAI, which counts searches that were made, not those that failed (xAI: Tool usage details).
+ * wire: OpenRouter uses Anthropic's name (`server_tool_use`). Perplexity sends `num_search_queries`. xAI sends
+ * `server_side_tool_usage_details`, which counts searches that were made, not those that failed (xAI: Tool usage details).
  */
 const searchesOf = ({
   server_tool_use: tools,

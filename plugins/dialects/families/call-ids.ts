@@ -24,9 +24,9 @@ export const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(i
 /**
  * The ids of the calls of one conversation, each of them once. Some models count their calls anew
  * in each answer (Kimi K3: vllm-project/vllm#50295, 2026-07), so the history has an id twice.
- * wire: to that Anthropic answers 400 "`tool_use` ids must be unique" (NVIDIA-NeMo/Switchyard#502, 2026-08),
- * Bedrock 400 "contain duplicate Ids" where it is in one message (BerriAI/litellm#20047, 2026-01), OpenAI's
- * models behind OpenRouter 400 "Duplicate item found with id" (anomalyco/opencode#32748, 2026-06).
+ * wire: an id that comes twice is a 400 "`tool_use` ids must be unique" at Anthropic (NVIDIA-NeMo/Switchyard#502, 2026-08), a 400
+ * "contain duplicate Ids" at Bedrock if one message has both (BerriAI/litellm#20047, 2026-01), and a 400 "Duplicate item found with id"
+ * at OpenAI's models behind OpenRouter (anomalyco/opencode#32748, 2026-06).
  */
 export class CallIds {
   readonly #written: (id: string) => string;

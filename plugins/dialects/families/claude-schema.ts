@@ -112,7 +112,7 @@ const isObjectSchema = ({ type, properties }: Fields): boolean =>
 /**
  * Whether an answer of this schema has to come as the input of a tool: some object of it has no declared
  * properties, such as a map. Claude's subset closes every object, so this one could only be empty.
- * wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
+ * wire: the schema of a tool is an object, without a choice such as `anyOf` at its top (Anthropic: Tool use)
  */
 export const needsTool = (schema: object): boolean =>
   (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);

@@ -239,7 +239,7 @@ function wishOf({ thinking, unasked }: ClaudeClass, target: Target, adjustments:
 }
 
 interface Plan {
-  /** Null with a budget, which makes its own once its room is known. */
+  /** Null with a budget: `claudeTerms` makes the field of the budget after `roomOf` has fitted the budget into the limit. */
   readonly thinking: Exclude<ClaudeThinking, { type: 'enabled' }> | null;
   readonly effort: string | null;
   readonly budget: number | null;

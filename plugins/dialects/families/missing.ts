@@ -22,8 +22,8 @@ export const asksFor = (parameter: string, value: unknown): boolean =>
 export const asksBy = (parameter: Parameter, request: ChatRequest): boolean => asksFor(parameter, request[fields[parameter]]);
 
 /**
- * Throws `unsupported_value` where the caller asks for several answers:
- * one of them is of no use, and another provider may give all of them.
+ * Throws `unsupported_value` where the caller asks for several answers: a single
+ * answer would be of no use to the caller, and another provider may give all of them.
  * @param who the provider, at the start of a sentence
  */
 export function refuseSeveral(n: number | null, who = 'This provider'): void {

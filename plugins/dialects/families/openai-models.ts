@@ -13,7 +13,7 @@ export interface OpenaiFamily {
   readonly refuses: readonly string[];
   /** The parameters of `refuses` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
-  /** True if its effort is `none` where the request has none. */
+  /** True if the effort of the model is `none` where the request names no effort. */
   readonly restsUnasked?: true;
 }
 
@@ -27,7 +27,7 @@ const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'pr
  */
 export const openaiModels = {
   oSeries: { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
-  // wire: the effort of these is `none` by default (OpenAI: Using GPT-5.1, Using GPT-5.2, Using GPT-5.4); of their variants nobody says it
+  // wire: the default effort of these is `none` (OpenAI: Using GPT-5.1, Using GPT-5.2, Using GPT-5.4); no page says this of their variants
   resting: {
     match: /^gpt-5\.[124](?:-\d{4}-|$)/,
     refuses: sampling,
@@ -76,11 +76,11 @@ export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefin
 }
 
 /**
- * The schema of a function's arguments as OpenAI takes it: an object with its
- * properties, even where there are none; the same schema where it is so already.
- * wire: else 400 "object schema missing properties", or "schema must be a JSON Schema of 'type:
- * "object"', got 'type: "None"'"; Claude Code and MCP servers leave out both for a tool without
- * arguments, and Anthropic takes that (maximhq/bifrost#1752, 2026-02; github/copilot-cli#2223, 2026-03)
+ * The schema of a function's arguments as OpenAI takes it: an object schema gets `type` and `properties`,
+ * even where it has no properties. Any other schema, and a schema that has both fields, is returned unchanged.
+ * wire: without one of these fields it is a 400 "object schema missing properties", or "schema must be a JSON Schema
+ * of 'type: "object"', got 'type: "None"'"; Claude Code and MCP servers leave out both for a tool without
+ * arguments, which Anthropic takes (maximhq/bifrost#1752, 2026-02; github/copilot-cli#2223, 2026-03)
  */
 export function completeSchema(schema: object): object {
   const { type = 'object' } = schema as { readonly type?: unknown };

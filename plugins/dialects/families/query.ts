@@ -2,7 +2,7 @@ import type { Provider } from '../../../core/config.ts';
 
 /**
  * The query of a request, such as the version of the API.
- * @param names of its parameters, each with the setting of the provider entry that is its value; undefined: none
+ * @param names for each parameter of the query, the setting of the provider entry that holds its value; undefined: there is no query
  */
 export function queryOf(names: Readonly<Record<string, string>> | undefined, { settings }: Provider): string {
   if (names === undefined) return '';

@@ -57,7 +57,7 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
 
 /**
  * wire: a conversation that begins with a call is a 400 (Gemini API: error text "function
- * call turn comes immediately after a user turn"). Clients that drop old turns send such.
+ * call turn comes immediately after a user turn"). Clients that drop old turns send such a conversation.
  */
 function afterUser(contents: readonly Content[], { adjust }: ContentWays): readonly Content[] {
   const [first] = contents;
@@ -174,7 +174,7 @@ class ContentEncoder {
   #response(message: Message, name: string): WirePart {
     const text = joinedText(partsOf(message).filter(isText), '\n');
     const result = resultIn(text);
-    // wire: the key for what a call has failed with is `error` (Gemini API: FunctionResponse)
+    // wire: the result of a failed call has the key `error` (Gemini API: FunctionResponse)
     const response = message['is_error'] === true ? { error: result ?? text } : (result ?? { output: text });
     return { functionResponse: { ...this.#id(message.tool_call_id), name, response } };
   }

@@ -50,7 +50,7 @@ interface Choice {
   details: number;
   /** A call whose arguments come in pieces. */
   open: { readonly index: number; readonly id: string; readonly args: PartialArgs } | null;
-  /** It has said STOP, and nothing before. */
+  /** STOP came before any content. The choice stays open, because content may follow. */
   isStopped: boolean;
   isFinished: boolean;
 }
@@ -196,7 +196,7 @@ function addCandidate(answer: AnswerState, { candidate, at, source }: CandidateP
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;
   const parts = listOf(fieldsOf(content)['parts']).filter(isFields);
-  // words beside the JSON of the answer tool would make it no JSON
+  // the input of the answer tool is the answer; a text beside it would make the answer invalid JSON
   const isByTool = parts.some(isAnswer);
   for (const part of parts) {
     if (!isByTool || part['text'] === undefined || part['thought'] === true) addPart(answer, choice, { part, source });
@@ -399,8 +399,8 @@ const reasons = new Map<string, FinishReason | 'fault'>([
 ]);
 
 function addFinish(answer: AnswerState, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
-  // wire: proxies have said STOP with each piece before the text
-  // (router-for-me/CLIProxyAPI#5651, 2026-09), so an answer of nothing ends with its body
+  // wire: proxies have said STOP with each piece before the text (router-for-me/CLIProxyAPI#5651,
+  // 2026-09), so an answer without content does not end before its body ends
   if (word === stop.native && isEmpty(choice) && choice.draft === null) {
     choice.isStopped = true;
     return;

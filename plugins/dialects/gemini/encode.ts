@@ -209,8 +209,8 @@ class Draft {
 type FormPlace = 'field' | 'tool' | 'none';
 
 /**
- * The place for models that take no form beside tools. JSON without a schema stays
- * a field, which they refuse: a tool whose input has no properties gets none.
+ * The place for models that take no response format together with tools. JSON without a schema stays a field, and these
+ * models answer 400 to the field: the answer tool would not help, because a call of a tool without properties has no input.
  */
 function placeBesideTools({ tools, toolChoice, responseFormat }: ChatRequest): FormPlace {
   const isAsked = tools !== null && tools.length > 0 && responseFormat !== null && responseFormat.type !== 'text';

@@ -11,8 +11,8 @@ export const google: Identity = {
   package: 'google-auth-library',
   async fetch() {
     const { GoogleAuth } = await import('google-auth-library');
-    // a new one for each renewal reads a key file that has changed since
-    // cost: without a project the library runs gcloud to find one, which takes a second; a token is of no project
+    // a new `GoogleAuth` for each renewal reads a key file that has changed since
+    // cost: without a project the library runs gcloud to find one, which takes a second; a token belongs to no project
     const client = await new GoogleAuth({ scopes, projectId: 'none' }).getClient();
     const { token } = await client.getAccessToken();
     if (typeof token !== 'string' || token === '') throw new Error('Google gave no access token.');

@@ -21,12 +21,12 @@ export interface ModelClass {
   /** wire: takes JSON Schema (Gemini API: Structured outputs, from Gemini 2.5). Other models take an OpenAPI subset. */
   readonly takesJsonSchema?: true;
   /**
-   * wire: takes a form of the answer beside tools. Models before Gemini 3 answer 400 "Function calling with a response
+   * wire: takes a response format together with tools. Models before Gemini 3 answer 400 "Function calling with a response
    * mime type: 'application/json' is unsupported" (BerriAI/litellm#18621, pydantic/pydantic-ai#5225, 2026-04).
    */
   readonly takesFormBesideTools?: true;
   /**
-   * The model takes no penalties: nowhere, or not at AI Studio.
+   * Where the model refuses penalties.
    * wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290,
    * 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031).
    */
@@ -45,8 +45,8 @@ const generation3 = { needsSignatures: true, takesJsonSchema: true, takesFormBes
 const always = { alwaysThinks: true, thinksUnasked: true } as const;
 
 /**
- * wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned
- * off; `minimal` of 3.x Flash comes next to it, and is what `none` means there (Gemini API: Thinking).
+ * wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off;
+ * `minimal` of 3.x Flash is the nearest to off, so it is sent for the effort `none` (Gemini API: Thinking).
  */
 const modelClasses: readonly ModelClass[] = [
   { match: /gemini-2\.5-pro/, ...generation2, ...always, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
@@ -66,7 +66,7 @@ const modelClasses: readonly ModelClass[] = [
     efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high'),
   },
   { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
-  // wire: its thinking is on or off: any level but these two is a 400 (livekit/agents#7080 and earendil-works/pi#2903, 2026)
+  // wire: its thinking is on or off: any level but `minimal` and `high` is a 400 (livekit/agents#7080 and earendil-works/pi#2903, 2026)
   { match: /gemma-4/, lacksSystem: true, efforts: efforts('minimal', 'minimal', 'minimal', 'high', 'high', 'high') },
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
 ];

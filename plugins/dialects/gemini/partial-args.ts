@@ -76,7 +76,7 @@ function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown
   let added = typeof value === 'string' ? value.length : perValue;
   for (const [at, step] of steps.entries()) {
     if (Array.isArray(holder) && typeof step === 'string') break;
-    // safety: `__proto__` of what came whole, and of a list, is shared by all objects of the process
+    // safety: objects that came whole, and lists, inherit a `__proto__` that all objects of the process share: only own fields are read
     const before = Object.hasOwn(holder, step) ? holder[step] : undefined;
     if (before === undefined) {
       added += perValue + (Array.isArray(holder) ? Math.max(0, Number(step) - holder.length) * perGap : String(step).length);

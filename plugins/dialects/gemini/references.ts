@@ -1,4 +1,4 @@
-/** Puts a JSON Schema's references into the form that models take which know JSON Schema. Others get a subset; see `schema.ts`. */
+/** Writes the references of a JSON Schema in the form that models with JSON Schema take. Other models get a subset; see `schema.ts`. */
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
 import { withGivenNumbers } from '../../../core/wire/json.ts';
 
@@ -8,8 +8,8 @@ const listed = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const single = new Set(['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else']);
 
 /**
- * The schema with each reference alone in its object. What stands beside a reference stays beside a choice of that reference
- * alone, as it does where the reference may be null too.
+ * The schema with each reference alone in its object: `{ $ref, description }` becomes `{ description, anyOf: [{ $ref }] }`, as
+ * schemas write a reference that may be null too (`anyOf: [{ $ref }, { type: 'null' }]`).
  * wire: beside `$ref` only names that begin with `$` are allowed, else 400 "can only contain properties
  * starting with '$' when $ref is present" (Gemini API: GenerationConfig, `responseJsonSchema`;
  * google-gemini/gemini-cli#4758, 2025-07). Pydantic writes the description of a field there.

@@ -133,7 +133,7 @@ class Reducer {
     return { type: 'object' };
   }
 
-  /** The schema with its reference and its `allOf` merged in. Keywords beside them come first. */
+  /** The schema with its reference and its `allOf` merged in. The schema's own keywords replace the merged ones. */
   #merged(given: Fields, trail: Trail): { readonly schema: Fields; readonly trail: Trail } {
     const parts: Fields[] = [];
     const inner = this.#collect(given, trail, parts);
@@ -237,7 +237,7 @@ class Reducer {
 }
 
 /**
- * Several schemas in one: of a keyword the last value counts, properties and required names add up.
+ * Several schemas in one: the last value of a keyword counts, properties and required names add up.
  * cost: they grow in place; copying them for each schema takes quadratic time, 27 s for a schema of 230 kB.
  */
 function mergedOf(schemas: readonly Fields[]): Fields {

@@ -60,8 +60,8 @@ const names = Object.keys(nothing) as readonly (keyof Counts)[];
 const isSame = (one: Counts, other: Counts): boolean => names.every((name) => one[name] === other[name]);
 
 /**
- * The searches that are billed: from Gemini 3 on each query that differs from the others, before that the prompt, however often it was
- * searched for (Gemini API: Grounding with Google Search, Pricing; empty queries do not count).
+ * The number of billed searches. From Gemini 3 on each different query is billed. Before Gemini 3 a prompt is billed once, however many
+ * queries it led to (Gemini API: Grounding with Google Search, Pricing; empty queries do not count).
  */
 export function billedSearches(queries: ReadonlySet<string>, { mapping, model }: Target): number {
   // the name of an endpoint does not name the model behind it; the id in the catalogue does

@@ -69,7 +69,7 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
     },
     push(event) {
       // wire: Vertex AI writes a comment as data, `: keepalive`, while a model of
-      // another maker thinks (anomalyco/opencode#50871, 2026-09). No JSON begins so
+      // another maker thinks (anomalyco/opencode#50871, 2026-09). No JSON begins with a colon
       if (answer.isOver || event.data === '' || event.data.startsWith(':')) return noChunks;
       // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
@@ -128,8 +128,8 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
 }
 
 /**
- * wire: other servers than Groq, which has `event: error`, send `error` instead of
- * `choices`, or beside them, and then count the tokens too (OpenRouter: Errors, vLLM).
+ * wire: Groq sends `event: error`. Other servers send `error` in place of `choices`, or
+ * beside them, and such an event may have `usage` too (OpenRouter: Errors, vLLM).
  */
 function addError(answer: AnswerState, event: Fields): void {
   answer.fault = decodeAnswerError(event, answer.target);
@@ -195,8 +195,8 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
 }
 
 /**
- * wire: where the vendor behind it failed, OpenRouter has said `stop`, and told
- * the failure in the native reason alone (earendil-works/pi#8511, 2026-08).
+ * wire: OpenRouter has said `stop` where the vendor behind it failed: only
+ * the native reason named the failure (earendil-works/pi#8511, 2026-08).
  */
 function finishOf({ finish_reason: finish, native_finish_reason: native }: Fields): unknown {
   return typeof finish === 'string' && typeof native === 'string' && reasons.get(native) === 'error' ? native : finish;
@@ -254,7 +254,7 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   if (isFields(delta['audio'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'audio', value: delta['audio'] });
 }
 
-/** wire: `function_call` is the form from before there were several calls, which some servers still give (OpenAI: Chat, deprecated). */
+/** wire: `function_call` is the older form, for one call in a message; some servers still send it (OpenAI: Chat, deprecated). */
 function callsIn({ tool_calls: calls, function_call: call }: Fields): readonly unknown[] {
   if (Array.isArray(calls)) return calls;
   return isFields(call) ? [{ index: 0, type: 'function', function: call }] : [];
@@ -337,7 +337,7 @@ function readSources(answer: AnswerState, event: Fields): void {
 function addSources(answer: AnswerState): void {
   for (const [field, value] of Object.entries(answer.sources)) {
     if (!Array.isArray(value) || value.length === 0 || answer.givenSources.has(field)) continue;
-    // a server that repeats the sources after the finish gives no new ones, and lists of one field are joined
+    // a server may repeat its sources after the finish: sent again, the lists would be joined, and the caller would get each source twice
     answer.givenSources.add(field);
     answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
   }

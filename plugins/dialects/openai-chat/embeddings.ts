@@ -9,8 +9,8 @@ import { queryOf } from '../families/query.ts';
 import type { Vendor } from './habits.ts';
 
 /**
- * wire: OpenAI takes 2,048, and writes 3,072 numbers for each of them, 22 bytes for
- * a number: 138 MB. An eighth of them is half of `server.limits.upstream_body`.
+ * wire: OpenAI takes 2,048 inputs, and writes 3,072 numbers of 22 bytes for each input: 138 MB in
+ * one reply. The reply to an eighth of the inputs is half of `server.limits.upstream_body`.
  */
 const mostInputs = 256;
 

@@ -76,8 +76,8 @@ class Draft {
   }
 
   /**
-   * Any object is what plain JSON asks for, so nothing is changed for the
-   * caller. Throws `unsupported_value` for a schema where the vendor takes none.
+   * A vendor that takes only schemas gets `json_object` as a schema that allows any object, which asks for the
+   * same, so no adjustment is noted. Throws `unsupported_value` for a schema where the vendor takes none.
    */
   #format(format: ResponseFormat): ResponseFormat {
     const { takesNoSchemas, takesSchemasOnly } = this.#vendor;
@@ -138,8 +138,8 @@ class Draft {
 
   #setTools(body: Record<string, unknown>): void {
     const { tools, toolChoice, parallelToolCalls } = this.#request;
-    // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters
-    // without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
+    // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to `tool_choice` and `parallel_tool_calls`
+    // without tools, where the two ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) {
       const declared = tools.map((tool) => withPlainSchema(this.#withoutBreakpoint(tool), this.#vendor));

@@ -53,7 +53,7 @@ function withShownImages(messages: readonly Message[]): readonly Message[] {
       const content = message.content as readonly ContentPart[];
       const texts = content.filter(isText);
       parts.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` });
-      // safety: as arguments of one call, those of a long list would overflow the stack
+      // safety: `parts.push(...content)` would overflow the stack where the list is long
       for (const part of content) if (!isText(part)) parts.push(part);
       shown.push({ ...message, content: texts.length > 0 ? texts : 'See the next message.' });
     } else shown.push(message);

@@ -55,7 +55,7 @@ export interface Habits {
   readonly drops: readonly string[];
   /** The parameters of `drops` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
-  /** True if its effort is `none` where the request has none. */
+  /** True if the effort of the model is `none` where the request names no effort. */
   readonly restsUnasked?: true;
   /**
    * Parameters that it refuses, changes or uses up while it thinks. Where the caller sent one of
@@ -158,7 +158,7 @@ export interface Vendor extends Partial<Habits> {
   readonly forcesTools?: 'by-name' | 'never';
   /** True if it knows a choice among some of the tools (`allowed_tools`). Elsewhere the others are left out. */
   readonly knowsAllowedTools?: boolean;
-  /** The error code that means a rate limit at this vendor, under 429, and an empty account at other vendors. */
+  /** The error code that, with the status 429, means a rate limit at this vendor, and an empty account at other vendors. */
   readonly limitCode?: string;
   /** The first family that matches counts. */
   readonly families?: readonly Family[];

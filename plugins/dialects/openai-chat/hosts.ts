@@ -1,5 +1,5 @@
 /**
- * Hosts of models by several makers, and servers that one runs oneself: a row for each, data only, as in `presets.ts`.
+ * Hosts of models by several makers, and servers that operators run themselves: a row for each, data only, as in `presets.ts`.
  * wire: a row has what the documents named in it say, as of 2026-11; what they do not say is as in `standard`.
  */
 import { everyDegree, gptOss, saying, thinking, thinkingBudget, threeDegrees } from './efforts.ts';
@@ -9,7 +9,7 @@ import { saidAs } from './habits.ts';
 const gptOssFamily: Family = { match: /gpt-oss/, efforts: gptOss };
 
 /**
- * wire: the chat template of Mistral's models refuses a user message after results as Mistral itself does: at
+ * wire: the chat template of Mistral's models refuses a user message after tool results, as Mistral's API does: at
  * NVIDIA (NousResearch/hermes-agent#20154, 2026-05), vLLM and llama.cpp (anomalyco/opencode#7488, 2026-01)
  */
 export const mistralFamily: Family = { match: /mistral|mixtral|magistral|ministral|devstral|codestral/, answersResults: true };
@@ -29,13 +29,13 @@ const adaptive = saying('adaptive', { thinking: { type: 'adaptive' } });
 
 export const hosts: readonly Vendor[] = [
   {
-    // wire: of the efforts only none and high; logit_bias, top_logprobs, n and
+    // wire: the only efforts are none and high; logit_bias, top_logprobs, n and
     // parallel_tool_calls are not supported (Cohere: Using Cohere models via the OpenAI SDK)
     name: 'cohere',
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
     drops: ['logit_bias', 'top_logprobs', 'n', 'parallel_tool_calls'],
     efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
-    // wire: of embeddings, `dimensions` and `user` are not supported (the same page);
+    // wire: embeddings do not support `dimensions` and `user` (the same page);
     // "total number of texts must be at most 96" is a 400 (misbahsy/RAGTune#2)
     embeddings: { most: 96, dimensions: null, drops: ['user'] },
   },
@@ -82,7 +82,7 @@ export const hosts: readonly Vendor[] = [
   // wire: DeepInfra: Reasoning models
   { name: 'deepinfra', baseUrl: 'https://api.deepinfra.com/v1/openai', efforts: threeDegrees, families: [gptOssFamily] },
   {
-    // wire: most models think by an argument of their chat template, some know degrees (Baseten: Reasoning)
+    // wire: an argument of the chat template turns the thinking of most models on and off; some models take degrees (Baseten: Reasoning)
     name: 'baseten',
     baseUrl: 'https://inference.baseten.co/v1',
     efforts: templateSwitch('chat_template_args'),
@@ -105,7 +105,7 @@ export const hosts: readonly Vendor[] = [
   {
     // wire: without `reasoning_split` the thinking is in the answer; what comes in `reasoning_details`
     // must come back; penalties and logit_bias are ignored, and n is 1 (MiniMax: Compatible OpenAI API).
-    // wire: a piece of `reasoning_details` has only what is new, other than the example there (MiniMax-AI/MiniMax-M2,
+    // wire: a piece of `reasoning_details` has only the new text, unlike the example in that document (MiniMax-AI/MiniMax-M2,
     // issue 95, 2026-03). M2 always thinks; max_tokens is deprecated (AgentScope: MiniMax, 2026)
     name: 'minimax',
     baseUrl: 'https://api.minimax.io/v1',
@@ -128,8 +128,8 @@ export const hosts: readonly Vendor[] = [
     takesSchemasOnly: true,
     families: [gptOssFamily, templateFamily],
   },
-  // wire: `none` turns thinking off, and the template gets every other word;
-  // earlier reasoning is for the template too (llama.cpp: tools/server/README.md)
+  // wire: `none` turns thinking off, and every other word goes to the chat template;
+  // earlier reasoning goes to the chat template too (llama.cpp: tools/server/README.md)
   {
     name: 'llamacpp',
     baseUrl: 'http://127.0.0.1:8080/v1',

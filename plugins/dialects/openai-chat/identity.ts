@@ -12,8 +12,8 @@ export const entra: Identity = {
   package: '@azure/identity',
   async fetch() {
     const { DefaultAzureCredential } = await import('@azure/identity');
-    // wire: whoever sets AZURE_AUTHORITY_HOST names a cloud of their own, about which
-    // the public cloud cannot be asked (Azure Identity: AuthorityValidationOptions)
+    // wire: AZURE_AUTHORITY_HOST names a cloud that the public cloud does not know, so the
+    // library must not ask the public cloud about it (Azure Identity: AuthorityValidationOptions)
     const isOwnCloud = (process.env['AZURE_AUTHORITY_HOST'] ?? '') !== '';
     const { token, expiresOnTimestamp } = await new DefaultAzureCredential(isOwnCloud ? { disableInstanceDiscovery: true } : {}).getToken(
       scope,

@@ -92,7 +92,7 @@ const partsOf = (content: Message['content']): readonly ContentPart[] =>
 
 /**
  * wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021,
- * 2026-04), and Claude Code writes so (BerriAI/litellm#17761, 2025-12).
+ * 2026-04), and Claude Code sends this order (BerriAI/litellm#17761, 2025-12).
  */
 function withAnsweredResults(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
   return messages.flatMap((message, at) => {
@@ -193,8 +193,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   const files = vendor.takesReadFiles === true ? listOf(message['annotations']).filter((one) => fieldsOf(one)['type'] === 'file') : [];
   if (files.length > 0) encoded['annotations'] = files;
   if (message['refusal'] === null) delete encoded['refusal'];
-  // wire: without content there must be something else (OpenAI: error text "expected
-  // a string, got null"). An answer that the limit cut while it thought says nothing
+  // wire: a message without content must have calls, a refusal or audio (OpenAI: error text "expected
+  // a string, got null"). An answer that the token limit cut while the model thought has none of them
   if (saysNothing(encoded)) encoded['content'] = '';
   const { replay } = habits;
   if (replay === null) return;
@@ -217,5 +217,5 @@ function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => st
   if (id !== undefined) encoded['tool_call_id'] = taken(id);
 }
 
-/** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); those of vLLM have had 46. */
+/** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); ids of vLLM have had 46. */
 const fortyCharacters = (id: string): string => (id.length <= 40 ? id : callIdFrom(id));

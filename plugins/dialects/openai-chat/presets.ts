@@ -48,7 +48,7 @@ const openaiFamilies: readonly Family[] = [
  * wire: these parameters have fixed values, and any other is a 400 (Moonshot: Model
  * parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09).
  * wire: a call of the history without reasoning, or with "", is a 400, "thinking is enabled
- * but reasoning_content is missing"; a space is not (theopenco/llmgateway#2093, 2026-04)
+ * but reasoning_content is missing"; a space is accepted (theopenco/llmgateway#2093, 2026-04)
  */
 const kimi: Partial<Habits> = {
   drops: ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'],
@@ -61,8 +61,8 @@ export const vendors: readonly Vendor[] = [
     name: 'openai-chat',
     baseUrl: null,
     keyless: true,
-    // wire: Google's own endpoint of this API bills thinking, and counts it in
-    // the total alone: 9 + 3 = 105 (discuss.ai.google.dev, topic 127400, 2026-02)
+    // wire: Google's own endpoint of this API bills thinking, and counts it only in the total: a prompt of 9 and
+    // a completion of 3 had a total of 105 (discuss.ai.google.dev, topic 127400, 2026-02)
     families: [{ match: /gemini/, usage: { reasoningUnnamed: true } }, mistralFamily, templateFamily],
   },
   {
@@ -95,7 +95,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'deepseek',
     baseUrl: 'https://api.deepseek.com',
-    // wire: to a schema 400 "This response_format type is unavailable now"
+    // wire: a schema is a 400 "This response_format type is unavailable now"
     // (UKGovernmentBEIS/inspect_ai#4916, 2026-08; DeepSeek: JSON output)
     takesNoSchemas: true,
     efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
@@ -121,7 +121,7 @@ export const vendors: readonly Vendor[] = [
     plainText: 'system',
     families: [
       { match: /gpt-oss/, efforts: gptOss, replay: { field: 'reasoning' } },
-      // wire: Qwen3.8 knows degrees there, other than the Qwen models before it (groq/groq-python#284, 2026-08)
+      // wire: Qwen3.8 takes degrees at Groq, unlike the Qwen models before it (groq/groq-python#284, 2026-08)
       { match: /qwen3\.8/, efforts: threeDegrees, adds: { reasoning_format: 'parsed' }, thinkTags: true },
       // wire: without `parsed` the thinking of qwen3 is in the answer, and `raw` with tools or JSON is a 400 (Groq: Reasoning)
       {
@@ -140,7 +140,7 @@ export const vendors: readonly Vendor[] = [
     renames: { seed: 'random_seed' },
     requiredWord: 'any',
     answersResults: true,
-    // wire: the error text of a temperature of 1.6 (SillyTavern/SillyTavern#4856, 2025-12)
+    // wire: the error text for a temperature of 1.6 names this limit (SillyTavern/SillyTavern#4856, 2025-12)
     hottest: 1.5,
     // wire: a parameter that it does not know is a 422, "Extra inputs are not
     // permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
@@ -159,8 +159,8 @@ export const vendors: readonly Vendor[] = [
     efforts: grok(''),
     usage: { reasoningOutside: true, cachedOutside: true },
     families: [
-      // wire: "Model grok-4.20-0309-non-reasoning does not support parameter
-      // presencePenalty", as of every Grok 4 (miaoxworld/NativeTavern#83, 2026-09)
+      // wire: no Grok 4 takes penalties: "Model grok-4.20-0309-non-reasoning does not
+      // support parameter presencePenalty" (miaoxworld/NativeTavern#83, 2026-09)
       { match: grok420, efforts: grok('grok-4.20-reasoning'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-4\.[67]/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-3-mini/, efforts: grok('grok-3-mini'), drops: ['presence_penalty', 'frequency_penalty'] },
@@ -183,8 +183,8 @@ export const vendors: readonly Vendor[] = [
     takesTopK: true,
     // wire: "Requests with max_tokens > 4096 must have stream=true" is a 400 (nextlevelbuilder/goclaw#660, 2026-04)
     longestPlain: 4096,
-    // wire: "Extra inputs are not permitted, field:
-    // 'messages[0].content.list[ChatMessageContent][0].cache_control'" (musistudio/claude-code-router#377, 2025-07)
+    // wire: "Extra inputs are not permitted, field: 'messages[0].content.list[ChatMessageContent][0].cache_control'"
+    // (musistudio/claude-code-router#377, 2025-07)
     messageDrops: ['cache_control'],
     efforts: threeDegrees,
     budget: thinkingBudget,
@@ -206,7 +206,7 @@ export const vendors: readonly Vendor[] = [
     budget: { path: ['reasoning', 'max_tokens'], beside: {} },
     takesReasoningFields: true,
     takesCacheControl: true,
-    // wire: with the annotations of an answer a PDF is not parsed, and billed, again (OpenRouter: PDF inputs)
+    // wire: if the annotations of an answer are sent back, its PDF is not parsed and billed a second time (OpenRouter: PDF inputs)
     takesReadFiles: true,
     takesTopK: true,
     replay: { field: 'reasoning_details' },
@@ -240,7 +240,7 @@ export const vendors: readonly Vendor[] = [
     drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
     efforts: unsaid,
     thinkTags: true,
-    // wire: as @pydantic/genai-prices reads it, 0.1.8
+    // wire: no other count includes reasoning (Perplexity, as @pydantic/genai-prices reads it, 0.1.8)
     usage: { reasoningApart: true },
     families: [{ match: /deep-research/, efforts: saidAs(null, 'minimal', 'low', 'medium', 'high', 'high') }],
   },
@@ -269,7 +269,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'zai',
     baseUrl: 'https://api.z.ai/api/paas/v4',
-    // wire: code 1210, "The temperature parameter is illegal", above 1, for every GLM (theopenco/llmgateway#3268, 2026-07)
+    // wire: a temperature above 1 is code 1210, "The temperature parameter is illegal", for every GLM (theopenco/llmgateway#3268, 2026-07)
     hottest: 1,
     // wire: "Tool choice must be auto" is a 400 (vectorize-io/hindsight#4246, 2026-09; onyx-dot-app/onyx#14192, 2026-08)
     forcesTools: 'never',
@@ -299,7 +299,7 @@ export const vendors: readonly Vendor[] = [
     // which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
     spares: ['tool_choice', 'response_format'],
-    // wire: to `required` 400 'tool_choice is one of the strings that should be ["none",
+    // wire: `required` is a 400 'tool_choice is one of the strings that should be ["none",
     // "auto"]' (Alibaba Cloud Model Studio: Error codes; pydantic/pydantic-ai#1265)
     forcesTools: 'by-name',
     // wire: a 429 `insufficient_quota` is a limit of tokens in a second or a minute (Alibaba Cloud Model Studio: Error codes)

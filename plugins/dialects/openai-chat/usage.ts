@@ -36,8 +36,8 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
   // wire: mlx-vlm has the names of the Responses API (earendil-works/pi#2326, 2026-03)
   const said = countOf(report['prompt_tokens']) ?? countOf(report['input_tokens']);
   const answered = countOf(report['completion_tokens']) ?? countOf(report['output_tokens']);
-  // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at
-  // the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
+  // wire: DeepSeek sends `prompt_cache_hit_tokens` (2025-12-02), Moonshot (2026-08-04)
+  // and Together `cached_tokens` at the top, Mistral `num_cached_tokens`
   const cached =
     countOf(prompt['cached_tokens']) ??
     countOf(report['prompt_cache_hit_tokens']) ??
@@ -52,7 +52,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
     completion: answered ?? before?.completion ?? null,
     total: (isUncounted ? null : countOf(report['total_tokens'])) ?? before?.total ?? null,
     cached: cached ?? before?.cached ?? null,
-    // wire: Alibaba has the name of Anthropic, among the details (Alibaba Cloud Model Studio: Context cache)
+    // wire: Alibaba uses Anthropic's name, inside `prompt_tokens_details` (Alibaba Cloud Model Studio: Context cache)
     written: countOf(prompt['cache_write_tokens']) ?? countOf(prompt['cache_creation_input_tokens']) ?? before?.written ?? null,
     reasoning: countOf(completion['reasoning_tokens']) ?? countOf(report['reasoning_tokens']) ?? before?.reasoning ?? null,
     billed: { ...before?.billed, ...billedOf(report, prompt, completion) },

@@ -322,7 +322,7 @@ const isFailed = (status: unknown): boolean => status === 'failed' || status ===
 
 const hasFailed = ({ status, error }: Fields): boolean => isFailed(status) || Boolean(error);
 
-/** Reads the whole response, which a body is and which ends a stream. `event` is the last word of the event's name. */
+/** Reads a whole response: the body of a plain answer, or the last event of a stream. `event` is the last word of the event's name. */
 function addResponse(answer: AnswerState, response: Fields, event: string): void {
   const { status, output } = response;
   if (isFailed(event) || hasFailed(response)) throw billed(failureOf(response, answer.target), usageOf(answer, response));
@@ -374,8 +374,8 @@ function incompleteWord(response: Fields): string {
 const reasonOfCut = (native: string): FinishReason => (/filter|safety|policy|moderat/i.test(native) ? 'content_filter' : 'length_limit');
 
 /**
- * Sends the reasoning items for the caller to keep. This happens at the end of the answer, because items may finish in another order, and
- * only then is it known which item follows each. Reasoning that no item follows is left out, because the provider would refuse it.
+ * Sends the reasoning items for the caller to keep. This happens at the end of the answer, because items may finish in another order, so
+ * the item after each is not known before. Reasoning that no item follows is left out, because the provider would refuse it.
  */
 function addDetails({ target, items, out }: AnswerState): void {
   const backwards = items.all.toSorted((first, second) => second.at - first.at);

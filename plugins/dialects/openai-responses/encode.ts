@@ -82,7 +82,7 @@ class Draft {
         dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
       }),
       stream,
-      // wire: without this OpenAI keeps each response for 30 days (OpenAI: Your data)
+      // wire: without `store: false` OpenAI keeps each response for 30 days (OpenAI: Your data)
       store: false,
     };
     if (user !== null) body['user'] = user;
@@ -225,7 +225,7 @@ class Draft {
 /** The entry of `include` that asks for log probabilities. */
 const likelihoods = 'message.output_text.logprobs';
 
-/** Fields of `rest` that other methods put into the body. */
+/** Fields of `rest` that are not copied into the body, because other methods write these fields. */
 const setApart = new Set(['verbosity', 'include', 'store']);
 
 /** wire: here the fields of a function are beside `type`, not in an object `function` (OpenAI: Migrate to the Responses API). */

@@ -56,7 +56,7 @@ const vendors: ReadonlyMap<string, Partial<Habits>> = new Map<string, Partial<Ha
       effortWord: (effort, model) => grokEffortWords(model)[effort],
     },
   ],
-  // wire: to `max` 400 "Invalid option: expected one of xhigh|high|medium|low|minimal|none" (earendil-works/pi#3787, 2026)
+  // wire: `max` is a 400 "Invalid option: expected one of xhigh|high|medium|low|minimal|none" (earendil-works/pi#3787, 2026)
   [
     'openrouter',
     {

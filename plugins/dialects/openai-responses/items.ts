@@ -75,7 +75,7 @@ export class Items {
 
   /**
    * The newest item with this index and of this kind; without an index, the
-   * newest of this kind. An item of another API's kind fits each event.
+   * newest of this kind. An item of the kind `other` fits each event of its index.
    */
   find(index: unknown, kind: ItemKind): OpenItem | undefined {
     if (typeof index !== 'number') return this.#newest.get(kind);
@@ -83,7 +83,7 @@ export class Items {
     return newest?.kind === 'other' || kind === 'other' ? newest : this.#newest.get(`${index} ${kind}`);
   }
 
-  /** Adds an item. `id` is of the answer, and unique to it. */
+  /** Adds an item. @param id the id of the answer, from which the ids of calls are made that the provider left out */
   add(index: unknown, kind: ItemKind, id: string): OpenItem {
     this.count();
     const at = typeof index === 'number' && !this.#places.has(index) ? index : this.#free();

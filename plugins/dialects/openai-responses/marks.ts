@@ -72,7 +72,7 @@ export class Marks {
   /** The chunks of an event that may go out now: none before the first piece of the answer. */
   released(out: Chunk[]): readonly Chunk[] {
     if (this.#hasBegun || !this.#isRead) return out;
-    // safety: as arguments of one call, those of a long answer would overflow the stack
+    // safety: `push(...out)` would overflow the stack where the answer is long
     for (const chunk of out) this.#held.push(chunk);
     if (!out.some(isPiece)) return [];
     this.#hasBegun = true;
