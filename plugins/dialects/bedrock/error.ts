@@ -52,11 +52,16 @@ const operatorsFault: readonly (readonly [RegExp, string])[] = [
   [/ServiceQuotaExceeded/i, 'insufficient_quota'],
   [/UnrecognizedClient|ExpiredToken|IncompleteSignature|InvalidSignature|MissingAuthenticationToken/i, 'invalid_api_key'],
 ];
-const wantsProfile = /on-demand throughput isn.t supported|inference profile/i;
+/**
+ * The whole begin of the message.
+ * wire: langchain-ai/langchain-aws#1019 (2026-04), aws-samples/bedrock-chat#508 (2024-08)
+ */
+const wantsProfile =
+  /^(?:Invocation of model ID \S+ with on-demand throughput isn.t supported|The provided model doesn.t support on-demand)/i;
 
 /**
- * safety: where the error has a name, only the name decides on a fault of the operator: the message repeats words of a caller, who could
- * make the key rest for all callers.
+ * safety: a message may repeat words of a caller, who could make the key or the target rest for all callers. Where the error has a name,
+ * only the name says that the key is at fault, and only the begin of the message says that the model is.
  */
 function faultOf(name: string | null, message: string | null): string | undefined {
   const found = operatorsFault.find(([pattern]) => pattern.test(name ?? message ?? ''))?.[1];
