@@ -15,7 +15,7 @@ export interface Documented {
 /** A path, `@scope/name`, or one word: `word/word` is a shipped plugin, and an editor shows where one is misspelt. */
 const ownPattern = '^(?:[./]|@[^/]+/|[^/]+$)';
 
-/** Plugins of the operator whose options are not known. @param known those whose options are */
+/** Plugins of the operator whose options are not known. @param known names of plugins whose options are known */
 const ownPath = (known: readonly string[]) => ({ ...useSchema, pattern: ownPattern, ...(known.length > 0 && { not: { enum: known } }) });
 
 /**

@@ -136,7 +136,7 @@ export async function typesText(): Promise<string> {
   return `${JSON.stringify(modern(sorted), null, 1).replaceAll('"#/definitions/', '"#/components/schemas/')}\n`;
 }
 
-/** From draft 7 to that of OpenAPI 3.1: a list with an entry for each place is named otherwise. */
+/** Turns a schema of draft 7 into one of OpenAPI 3.1, which has `prefixItems` for a list with a schema for each place. */
 function modern(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(modern);
   if (typeof schema !== 'object' || schema === null) return schema;

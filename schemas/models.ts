@@ -138,7 +138,7 @@ export const modelSchema = {
     architecture: architectureSchema,
     top_provider: topProviderSchema,
     providers: {
-      // not `anyOf`, in whose branches no defaults are filled in
+      // both forms are in one schema, because no defaults are filled in within the branches of an `anyOf`
       type: ['array', 'object'],
       minItems: 1,
       items: mappingSchema,

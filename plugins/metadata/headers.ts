@@ -98,7 +98,7 @@ export function withHeaders(
 
 /**
  * The name that a header gives to its entry; empty for a header without one.
- * cost: each request has the same headers, and a name that was cut out anew is looked up among all names that V8 knows.
+ * cost: requests repeat the same headers. A name that is cut out again is a new string, which V8 looks up among all names that it knows.
  */
 const nameIn = oncePerName((header) => (header.startsWith(prefix) ? header.slice(prefix.length) : ''));
 

@@ -1,7 +1,7 @@
 /**
  * `npm run generate -- catalogue`: writes the figures that others know into `config/catalogue/*.yaml`. The files are edited by hand
- * too: which models there are, who serves them and what they can do. So single values are replaced in the text, and all else of it
- * stays, comments too. What no source says stays as it is written.
+ * too: which models there are, who serves them and what they can do. So single values are replaced in the text, and the rest of the
+ * text stays, with its comments. What no source says stays as it is written.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ export interface Written {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The keys before which, in this order, a value that a file lacks is put. */
+/** The order of the keys of a model. A value that a file lacks is put before the next key of this list that the model has. */
 const order = [
   'id',
   'name',
@@ -66,7 +66,7 @@ export const modelsOf = (text: string): readonly Written[] => (parseDocument(tex
 export function fillIn(text: string): string {
   const document = parseDocument(text, { keepSourceTokens: true });
   const edits = entriesOf(document).flatMap((entry) => editsOf(entry, entry.toJS(document) as Written));
-  // from the end on; of two at the same place the second first, because what is put in there comes before what was put in earlier
+  // from the end of the text on, so that places stay valid; at one place the last edit is made first, as each goes before the one there
   return edits
     .toReversed()
     .sort((a, b) => b.from - a.from)
@@ -91,7 +91,7 @@ function editsOf(entry: YAMLMap, model: Written): Edit[] {
   return [...Object.entries(values).flatMap(([key, value]) => setValue(entry, key, value)), ...inside];
 }
 
-/** What a model should say, and the prices that each of its mappings should have of its own; undefined: those of the model. */
+/** What a model should say, and the own prices of each of its mappings; undefined: the mapping has the prices of the model. */
 function wanted(model: Written): { readonly model: Values; readonly mappings: readonly (Pricing | undefined)[] } {
   const said = saidOf(model.id);
   const known = model.providers.map(({ providerId, externalId = model.id }) => figuresOf(model.id, providerId, externalId));
@@ -135,7 +135,7 @@ function modelPricing({ pricing }: Written, known: readonly Figures[]): Pricing 
   return typeof said === 'object' && typeof pricing === 'object' ? { ...pricing, ...said } : (said ?? pricing);
 }
 
-/** Prices of which silence tells something too: who names no price of the cache has none. Of the others a source may know nothing. */
+/** If a source does not name one of these prices, there is no such price. If it does not name another price, it may not know it. */
 const telling = ['input_cache_read', 'tiers', 'peak'] as const;
 
 function ownPricing(ofModel: Pricing | undefined, own: Pricing | undefined, said: Pricing | undefined): Pricing | undefined {
@@ -147,7 +147,7 @@ function ownPricing(ofModel: Pricing | undefined, own: Pricing | undefined, said
   return differs ? ordered({ ...(hour !== undefined && { input_cache_write_1h: hour }), ...said }) : undefined;
 }
 
-/** Some say of a tier what a cache write costs and some do not: that makes no prices of their own. */
+/** A price as text, to compare two. Prices of cache writes in tiers are left out, because only some sources name them. */
 function comparable(price: Prices[keyof Prices]): string | undefined {
   if (!Array.isArray(price)) return JSON.stringify(price);
   return JSON.stringify(price.map(({ above, prompt, completion, input_cache_read: read }) => [above, prompt, completion, read]));

@@ -1,13 +1,13 @@
 /**
- * `npm run generate -- catalogue --check`: what of the catalogue's prices has drifted from what others know today, and from what vendors
- * charged for the answers in the log. Prices that `overrides.yaml` sets on purpose are no drift. Changes no file.
+ * `npm run generate -- catalogue --check`: lists the prices of the catalogue that differ from those of the sources today, or from what
+ * vendors charged for the answers in the log. Prices that `overrides.yaml` sets on purpose are no drift. Changes no file.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { catalogueFiles, fillIn, modelsOf, type Written } from './build.ts';
 import { overrides } from './sources.ts';
 
-/** A price that others have otherwise. */
+/** A price for which the sources have another value. */
 interface Drift {
   /** `gpt-5 openai prompt`; without a provider it is the price of the model. */
   readonly price: string;
@@ -63,7 +63,7 @@ interface Bill {
 /** A share that rounding alone does not reach. */
 const noticeable = 0.01;
 
-/** Where the sums of ours and of theirs differ. Answers with lost attempts, and upper bounds, have no counterpart on a bill. */
+/** The bills whose sum differs from the sum of our costs. Answers with lost attempts, and upper bounds, have no counterpart on a bill. */
 export function driftOfBills(records: readonly Billed[]): { readonly compared: number; readonly drifted: readonly Bill[] } {
   const bills = new Map<string, Bill>();
   let compared = 0;
@@ -90,7 +90,7 @@ export function driftOfBills(records: readonly Billed[]): { readonly compared: n
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The newest answers of the last 30 days, as `gateway logs` shows them; null: it cannot. @param flags of `gateway logs` */
+/** The newest answers of the last 30 days, as `gateway logs` shows them; null: it cannot read the log. @param flags of `gateway logs` */
 function logged(flags: readonly string[]): Billed[] | null {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -1,6 +1,6 @@
 /**
- * Fetches pi-ai and keeps its figures of the catalogue's models in
- * `pi-ai.json`. Only they are wanted: the package brings 130 MB of SDKs along.
+ * Fetches pi-ai and keeps its figures of the catalogue's models in `pi-ai.json`.
+ * The package is no dependency, because it brings 130 MB of SDKs along.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -89,7 +89,7 @@ const theirPrices = {
 /** Dollars for one unit as a decimal. The twelve places are those that the gateway counts. */
 export const decimal = (price: number, units: number): string => (price / units).toFixed(12).replace(/\.?0+$/, '') || '0';
 
-/** What genai-prices says of this model. Null: it does not know it. */
+/** What genai-prices says of this model; null: it does not know the model. */
 function fromGenaiPrices(providerId: string, externalId: string): Figures | null {
   const theirs = overrides.providers[providerId]?.prices;
   const found =
@@ -112,7 +112,7 @@ function pricesOf(theirs: ModelPrice): Prices {
   return withTiers(base, tiers);
 }
 
-/** What pi-ai says of this model. Null: it does not know it. */
+/** What pi-ai says of this model; null: it does not know the model. */
 export function fromPiAi(providerId: string, externalId: string): Figures | null {
   const theirs = overrides.providers[providerId]?.pi;
   const found = theirs === undefined ? undefined : piAi[piKey(theirs, externalId)];
@@ -120,15 +120,15 @@ export function fromPiAi(providerId: string, externalId: string): Figures | null
   const { context, maxOutput } = found;
   const tiers = new Map((found.tiers ?? []).map(({ above, ...prices }) => [above, piPrices(prices)]));
   return {
-    // where it knows no price it has zero
+    // pi-ai has zero where it knows no price
     ...(found.input > 0 && { pricing: withTiers(piPrices(found), tiers) }),
     ...(context > 0 && { context_length: context }),
-    // where it knows no limit of an answer it has most of the context
+    // pi-ai has most of the context where it knows no limit of an answer
     ...(maxOutput > 0 && maxOutput < context * 0.75 && { max_output_tokens: maxOutput }),
   };
 }
 
-/** Zero stands for a price that there is not, but for those of the prompt and the answer. */
+/** Zero means that there is no such price, except for the prompt and the answer. */
 const piPrices = ({ input, output, cacheRead, cacheWrite }: PiPrices): Record<string, string> => ({
   prompt: decimal(input, 1e6),
   completion: decimal(output, 1e6),
@@ -150,7 +150,7 @@ export function figuresOf(id: string, providerId: string, externalId: string): F
   return overrides.overrides.reduce((sum, { models }) => withPrices(sum, models[id]?.at?.[providerId]?.pricing), figures as Figures);
 }
 
-/** Some prices of long prompts only pi-ai knows. They are taken where both have the same price of a short one. */
+/** Adds pi-ai's prices of long prompts where genai-prices has none, and both have the same price for a short prompt. */
 function withTiersOf(pi: Figures | null, figures: Figures | null): Figures | null {
   const [{ tiers, prompt } = {}, known = {}] = [pi?.pricing, figures?.pricing].map((prices) => (typeof prices === 'object' ? prices : {}));
   return tiers === undefined || known.tiers !== undefined || known.prompt !== prompt

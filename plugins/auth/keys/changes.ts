@@ -77,7 +77,7 @@ export class KeyChanges {
     });
   }
 
-  /** Makes a new key under the same name. The earlier keys stay valid for so many milliseconds more, but not longer than before. */
+  /** Makes a new key under the same name. The earlier keys stay valid for `overlapMs`, but not longer than before. */
   async rotate(name: string, overlapMs: number, author: Author): Promise<Made> {
     const now = this.#parts.clock();
     const { key, secret } = newSecret(now);

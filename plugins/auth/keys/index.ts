@@ -1,7 +1,7 @@
 /**
  * Identifies the caller by the hash of the request's key. It decides at `auth` who the caller is, and at `route` which models the
- * key may use. Keys are written in the YAML, or kept in the database of the log, of which this process has all in memory: no request
- * reads the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
+ * key may use. Keys are written in the YAML, or kept in the database of the log. This process has all keys in memory: no request reads
+ * the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { bearerOf } from '../../../core/api-key.ts';
 import type { ChatRequest } from '../../../core/chat.ts';

@@ -8,7 +8,7 @@ import type { KeptKey, KeyTable } from '../../../core/log/keys.ts';
 import { amountsOf } from './settings.ts';
 import type { KeySettings } from './settings.ts';
 
-/** One key of a caller, of several while it is rotated. */
+/** One key of a caller. While a key is rotated, its caller has several. */
 export interface StoredSecret extends KeyHash {
   readonly prefix: string;
   /** Epoch milliseconds. */

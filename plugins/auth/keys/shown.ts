@@ -1,4 +1,4 @@
-/** What `/api/keys`, `gateway keys` and the dashboard show of keys. No key and no hash is among it. */
+/** What `/api/keys`, `gateway keys` and the dashboard show of keys: no key itself, and no hash. */
 import type { CallerKeys, KeyEntry } from '../../../core/api-key.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import type { Kept } from './kept.ts';

@@ -1,6 +1,6 @@
 /**
  * POST /v1/completions, for clients from before chats: the prompt becomes the one message of a user, and the text of the answer comes
- * back. A parameter that a chat does not have is refused.
+ * back. Parameters that a chat cannot honour, such as `echo`, are refused.
  */
 import type { ChatRequest, Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -13,7 +13,7 @@ import { usageOf, wordOf } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 import type { TextCompletion } from './wire.ts';
 
-/** Parameters that no chat has, and the values with which each asks for nothing. */
+/** The parameters that this endpoint refuses, each with the values that it accepts because they ask for nothing. */
 const refused: Readonly<Record<string, readonly unknown[]>> = {
   echo: [false],
   suffix: [''],

@@ -1,6 +1,6 @@
 /**
  * Custom tools, whose input is plain text: they become functions with one parameter, so that
- * every provider is asked in one form. The caller gets calls of them as calls of the custom tool.
+ * every provider is asked in one form. The caller gets the calls of these functions as calls of custom tools.
  */
 import type { Adjustment, ChatRequest, Chunk } from '../../../core/chat.ts';
 import { list, object, optional, text } from '../../../core/wire/checks.ts';
@@ -21,7 +21,7 @@ export function withoutCustomTools(body: Fields): Uncustomised {
   const { tools, tool_choice: choice, messages } = body;
   const customs = listOf(tools).filter(isCustom);
   const hasCalls = listOf(messages).some(hasCustomCall);
-  // cost: most requests have none of the three, and need no copy
+  // cost: most requests have no custom tool, no tool choice that is an object and no call of a custom tool: their body is not copied
   if (customs.length === 0 && !isFields(choice) && !hasCalls) return { body, names: [], adjustments: [] };
   const changed: Record<string, unknown> = {};
   if (customs.length > 0) {
@@ -122,7 +122,7 @@ export class CustomCalls {
     return said(call, call.input.push(chunk.arguments));
   }
 
-  /** The text that was held back of the calls of a choice. */
+  /** The input that was held back for the calls of a choice, as the fields of one delta for each call (JSON text). */
   rest(choice: number): readonly string[] {
     const calls = [...(this.#open.get(choice)?.values() ?? [])];
     return calls.map((call) => said(call, call.input.end(call.whole))).filter((delta) => delta !== null);

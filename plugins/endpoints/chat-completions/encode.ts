@@ -15,7 +15,7 @@ const openaiWords: Readonly<Record<FinishReason, string>> = {
   content_filter: 'content_filter',
 };
 
-/** The word of the API for a finish reason, as the config has it. */
+/** The value of `finish_reason`: a word of the API, or the gateway's own word where `server.finish_reason` is `unified`. */
 export function wordOf(reason: FinishReason | null, { finishReason, request }: ReplyHead): string | null {
   if (reason === null || finishReason === 'unified') return reason;
   return reason === 'tool_calls' && readsFunctions(request) ? 'function_call' : openaiWords[reason];
@@ -162,7 +162,7 @@ class StreamEncoder implements Encoder {
   readonly #top: Record<string, unknown> = { system_fingerprint: null };
   /** For each choice, whether an event with its `role` was sent. */
   readonly #begun: boolean[] = [];
-  /** The finish reasons by choice. They are sent at the end, because the event of the last one has the usage, which comes after it. */
+  /** The finish reasons by choice. They are sent at the end, because the last event with a reason has the usage, which comes last. */
   readonly #finishes = new Map<number, FinishReason>();
   #usage: ChatUsage | null = null;
   /** Null: no custom tools. */

@@ -11,7 +11,7 @@ const mostRemembered = 1000;
 
 /** A connection that watches the live tail. */
 export interface Watcher {
-  /** The records since the last call; null after so many milliseconds without one, or when the watcher was dropped or stopped. */
+  /** The records since the last call; null after `silenceMs` without a record, or when the watcher was dropped or stopped. */
   next(silenceMs: number): Promise<readonly LoggedRequest[] | null>;
   /** True: the watcher did not read, so the records that waited for it were dropped, and no more come. */
   readonly isDropped: boolean;

@@ -1,6 +1,6 @@
 /**
- * The live tail of one gateway, while it runs: the hub of its watchers, which begins with
- * the first of them, and the tails of the other workers, where there are some.
+ * The live tail of one gateway: a hub for its watchers, which is made when the first watcher
+ * comes, and a shared tail, which brings the records of the other workers where there are any.
  */
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';

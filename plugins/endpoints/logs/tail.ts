@@ -17,7 +17,7 @@ import type { SharedTail } from './shared-tail.ts';
 /** The most records that a client gets from the store after it reconnects; a client that missed more is told so. */
 const mostMissed = 5000;
 const pageSize = 1000;
-/** The most pages that are read for these records. */
+/** The most pages of the store that are read to find the records that a client missed. */
 const mostPages = 20;
 
 /** Arrival times and durations are rounded, so of two records that ended together the later one may seem to have ended first. */

@@ -26,7 +26,7 @@ export function encodeCount(reply: Reply): string {
   return JSON.stringify(counted?.type === 'native' ? counted.value : { input_tokens: 0 });
 }
 
-/** The answer of the gateway itself. */
+/** The gateway's own estimate of the count, in the form of a provider's answer. */
 export function estimated(request: ChatRequest): ChunkSource {
   let tokens = 0;
   const texts = request.messages.map((message) => {
@@ -45,7 +45,7 @@ export function estimated(request: ChatRequest): ChunkSource {
 }
 
 /**
- * safety: some servers answer each path with a message. That is no count: without this, the caller would be told that there are no tokens.
+ * safety: some servers answer every path with a message. Without this function such an answer would be read as a count of 0 tokens.
  * @param told called where the gateway estimates instead
  */
 export function countedBy(source: ChunkSource, request: ChatRequest, told: () => void): ChunkSource {

@@ -55,8 +55,8 @@ export default definePlugin({
       if (!isCount(request)) return candidates;
       const first = candidates.find(({ dropped }) => dropped === null);
       if (first === undefined || first.answeredBy !== null) return candidates;
-      // safety: after a failure, candidates with the same mapping are asked behind
-      // all others, which would be too late for the last call that the policy allows
+      // safety: the estimate gets a copy of the mapping. After a failure, the core moves candidates with the same
+      // mapping object behind all others, and the estimate would come after the last call that the policy allows
       const last = estimating({ ...first, mapping: { ...first.mapping } });
       return withLast(candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' }), policy);
     });

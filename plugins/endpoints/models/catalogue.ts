@@ -84,7 +84,7 @@ function textOf({ model, isPolicy, texts }: Entry, asked: Switches, { providers 
   const trains = ({ providerId }: Mapping): boolean => providers.get(providerId)?.trainsOnData !== false;
   const shown = model.providers.filter((mapping) => withOff || !isOff(mapping));
   const kept = noTraining ? shown.filter((mapping) => !trains(mapping)) : shown;
-  // safety: a caller of a policy cannot choose among its providers
+  // safety: a caller of a policy cannot choose among its providers, so a policy with a provider that trains is left out
   const text = kept.length === 0 || (isPolicy && kept.length < shown.length) ? null : JSON.stringify(listingOf(model, kept));
   texts.set(filters, text);
   return text;

@@ -1,4 +1,4 @@
-/** The form of the Messages API: a request with the header `anthropic-version` gets pages in it. */
+/** The models in the form of the Messages API: a request with the header `anthropic-version` gets this form, in pages. */
 import type { Model } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { json } from '../../../core/pipeline/answer.ts';
@@ -29,7 +29,7 @@ export function paged({ id }: Arrived, answer: () => object): Answer {
 const usualPage = 20;
 const largestPage = 1000;
 
-/** A page of models: those after a model or before one, and the first ones where neither is named. */
+/** A page of models: those after `after_id`, those before `before_id`, or the first ones where the query has no such parameter. */
 export function pageOf(models: readonly Model[], query: URLSearchParams, now: number): ModelPage {
   const limit = Number(query.get('limit') ?? usualPage);
   if (!Number.isInteger(limit) || limit < 1 || limit > largestPage) {
@@ -59,7 +59,7 @@ function placeOf(models: readonly Model[], query: URLSearchParams, name: 'after_
 const lifecycles: ReadonlySet<string> = new Set<ModelInfo['lifecycle']>(['active', 'deprecated', 'retired']);
 
 /**
- * The stages of the models that a caller wants; none: all.
+ * The stages of the models that a caller wants. An empty set means all stages.
  * wire: the SDKs write a list with brackets behind its name (anthropic-sdk-typescript 1.14)
  */
 export function stagesOf(query: URLSearchParams): ReadonlySet<string> {

@@ -16,7 +16,7 @@ export function listingOf(model: Model, mappings: readonly Mapping[]): ModelReco
   } = model;
   return {
     ...fields,
-    // wire: clients of OpenRouter refuse a record without these two
+    // wire: clients of OpenRouter refuse a record without `canonical_slug` and `modality`
     canonical_slug: model.id,
     architecture: {
       modality: `${model.architecture.input_modalities.join('+')}->${model.architecture.output_modalities.join('+')}`,

@@ -6,8 +6,8 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Endpoint } from '../../../core/http/routes.ts';
 
 /**
- * wire: Codex asks for `compact` of the vendor whose API this is, and
- * compacts by itself at other model providers (openai/codex#19400, 2026-04)
+ * wire: Codex calls `compact` at the vendor of this API, and compacts
+ * the conversation itself at other model providers (openai/codex#19400, 2026-04)
  */
 const absent = {
   compact: [

@@ -37,7 +37,7 @@ export class Answer {
   readonly #whole = new Set<CallItem>();
   /** Items of a provider of this form, by its own numbers. */
   readonly #native = new Map<unknown, OutputItem>();
-  /** A call of such a provider that has begun and has no name yet. */
+  /** A call of a provider of this form that has begun and has no name yet. */
   #coming: { readonly at: unknown; readonly item: Fields } | null = null;
   #isNative = false;
   /** The kind of text of the thought that is open: its summary, or the thought itself. */
@@ -177,6 +177,7 @@ export class Answer {
     if (coming !== null) this.#native.set(coming.at, item);
   }
 
+  /** A piece that comes after the end of its call was sent, such as a blank, is dropped. */
   #give(call: CallItem | undefined, piece: string): void {
     if (call === undefined || call.isClosed) return;
     call.give(piece);

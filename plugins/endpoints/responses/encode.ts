@@ -27,7 +27,7 @@ function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
   answer.end(status === 'incomplete');
   return {
     ...fixed,
-    // wire: here it is the tier that served, and no longer the one that was asked for (openai-node 7.57, Response)
+    // wire: in a response, `service_tier` is the tier that served, and not the one that was asked for (openai-node 7.57, Response)
     service_tier: null,
     ...answer.more,
     status,

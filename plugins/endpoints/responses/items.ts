@@ -49,7 +49,7 @@ class Reading {
     const type = optional(`${param}.type`, item['type'], text) ?? 'message';
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
-    // wire: xAI gives calls of its own searches as such items, which never have an output (recorded)
+    // wire: xAI gives calls of its own searches as calls of custom tools, which never have an output (recorded)
     else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) {
       this.#ensureTurn().item(without(item, 'id', 'status'), type);
     } else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
@@ -57,7 +57,7 @@ class Reading {
     else if (type === search.call && isCallersSearch(item)) this.#ensureTurn().call(searchOf(item));
     else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
     else if (type === 'reasoning') this.#thought(param, item);
-    // wire: such an item needs its null fields too, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
+    // wire: items of tools that ran at a provider need null fields, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
     else if (ran.has(type)) this.#ensureTurn().item(given as Fields, type);
     else this.#alone(unknownItem(param, given as Fields, type));
   }
@@ -74,7 +74,7 @@ class Reading {
     if (said === undefined) throw missing(`${param}.content`, 'a string, or an array of parts');
     const checked = content(`${param}.content`, said);
     if (role === 'assistant') {
-      // this door has added these fields to the annotations, and other providers refuse them
+      // replies of this door have these fields beside the annotations, and other providers refuse them
       const { images, citations: _citations, search_results: _results, ...others } = more;
       return this.#ensureTurn().message(
         typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked,
@@ -120,7 +120,7 @@ class Turn {
   readonly #lost = new Set<string>();
 
   message(parts: readonly ContentPart[], more: Fields, images: readonly unknown[]): void {
-    // safety: as arguments of one call, those of a long list would overflow the stack
+    // safety: as arguments of one `push`, the parts of a long list would overflow the stack
     for (const part of parts) this.#parts.push(part);
     for (const image of images) this.#images.push(image);
     this.#order.push({ type: 'message', parts: parts.length, fields: more });
@@ -227,7 +227,7 @@ function searchOf(item: Fields): ToolCall {
   };
 }
 
-/** The result of such a search. The tools that it found are listed with those of the request. */
+/** The result of a search for tools that the caller ran. The tools that it found are listed with those of the request. */
 function foundOf(param: string, item: Fields): Message {
   const tools = optional(`${param}.tools`, item['tools'], toolList) ?? [];
   const found = tools.flatMap((tool) => (tool.function === undefined ? [] : [`The tool "${tool.function.name}" can be called now.`]));
@@ -239,7 +239,7 @@ function foundOf(param: string, item: Fields): Message {
   };
 }
 
-/** @param lost the fields among them that a provider of another form does not get */
+/** @param lost the fields of `own` that a provider of another form does not get */
 function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Native } {
   const some = someFields(own);
   return some === undefined

@@ -76,7 +76,7 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
 const drainMs = 3000;
 const lookEveryMs = 250;
 
-/** A new record may still be in the journal of another gateway, so this waits for it. */
+/** The record of a request. A new record may still be in the journal of another gateway, so the look-up is repeated for some seconds. */
 async function newest(reader: LogReader, id: string, now: number): Promise<LoggedDetail | null> {
   for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
     const found = await reader.get(id);

@@ -146,7 +146,7 @@ export class TextItem implements OutputItem {
     return part;
   }
 
-  /** Adds an annotation to the text that is open, or to the last one before it closes. */
+  /** Adds an annotation to the open text; where no text is open, an empty one begins. */
   annotate(annotation: unknown): void {
     const part = this.#part?.voice === 'output_text' ? this.#part : this.begin('output_text');
     this.#emit?.(
@@ -156,9 +156,9 @@ export class TextItem implements OutputItem {
     part.annotations.push(annotation);
   }
 
-  /** Log probabilities that came without a text of their own. */
+  /** Adds log probabilities to the open text. They come in a chunk of their own, behind the chunk with the text. */
   addLogprobs(logprobs: readonly unknown[]): void {
-    // safety: as arguments of one call, those of a long answer would overflow the stack
+    // safety: as arguments of one `push`, the log probabilities of a long answer would overflow the stack
     if (this.#part?.voice === 'output_text') for (const one of logprobs) this.#part.logprobs.push(one);
   }
 
@@ -263,7 +263,6 @@ export class CallItem implements OutputItem {
     return this.#end.isReached && (this.#isWhole ??= this.#value !== undefined);
   }
 
-  /** A blank after a complete text is dropped, because the end may have been sent. */
   give(piece: string): void {
     this.arguments += piece;
     this.#end.look(piece);

@@ -105,7 +105,7 @@ const withInstructions = (said: string, { messages, adjustments }: Conversation)
   adjustments,
 });
 
-/** @param parameters the fields of the body that say how to answer, and not to what */
+/** @param parameters the fields of the body without the conversation */
 function requestOf(body: Fields, parameters: Fields, { messages, adjustments: ofItems }: Conversation): ChatRequest {
   const {
     model,

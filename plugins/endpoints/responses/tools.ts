@@ -58,8 +58,8 @@ function customOf(param: string, given: Fields): Tool {
 }
 
 /**
- * wire: a search for tools, and its items. Codex 0.171 runs it itself where the
- * tool says so, and reaches the tools of MCP servers by it (OpenAI: Tool search)
+ * The tool that searches for tools, and the types of its items. wire: Codex 0.171 runs the search itself
+ * where the tool says so, and finds the tools of MCP servers by this search (OpenAI: Tool search)
  */
 export const search = { tool: 'tool_search', call: 'tool_search_call', output: 'tool_search_output' } as const;
 
@@ -99,12 +99,12 @@ const isCustom = ({ native }: Tool): boolean => native?.fields['type'] === 'cust
 /** The name of a namespace's tool at providers that know no namespaces. */
 export const memberName = (namespace: string, name: string): string => shortToolName(`${namespace}__${name}`);
 
-/** wire: Codex 0.171 declares its tools in such items of the conversation, and none in the request (openai/codex, as of 2026-11) */
+/** wire: Codex 0.171 declares its tools in items of this type in the conversation, and none in the request (openai/codex, as of 2026-11) */
 export const additional = 'additional_tools';
 
 /**
- * The tools of a request, with the tools that its conversation declares or has found. Of tools with the same name, the request's
- * own counts, otherwise the last one. A provider of the same form gets the tools of the conversation at their places in it.
+ * The tools of a request, with the tools that its conversation declares or has found. Where several tools have the same name, the
+ * tool of the request wins, and otherwise the last one. A provider of the same form gets the tools of the conversation at their places.
  */
 export function withAdditional(tools: readonly Tool[] | null, messages: readonly Message[]): readonly Tool[] | null {
   const found = messages.flatMap(toolsIn);

@@ -100,7 +100,7 @@ const sharedBy = (redis: SharedRedis, ttlSeconds: number): Shared => ({
 
 const prefix = 'model-gateway:thought:';
 
-/** The client reports its own failures. */
+/** The Redis client reports its own failures. */
 const ignored = (): null => null;
 
 /**

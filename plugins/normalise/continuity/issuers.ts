@@ -13,7 +13,7 @@ function opaqueOf({ signature, data }: ReasoningDetail): string | null {
 
 const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base64url')}`;
 
-/** safety: the details of an answer are kept under each of their strings, and of strings there may be thousands */
+/** safety: the details of an answer are kept under each of their strings, and an answer may have thousands of strings */
 const mostStrings = 16;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Equal requests that run at one time: one of them asks the provider, and the others wait for its answer. If that one fails, or its
- * client leaves, the next one asks.
+ * Equal requests that run at one time: one of them asks the provider, and the others wait for its answer. If the request that asks fails,
+ * or its client leaves, the next one asks.
  */
 import type { Entry } from './entry.ts';
 
@@ -28,10 +28,10 @@ interface Flight {
   failures: number;
   /** True: the request that asks wants a new answer, even if one is kept. */
   renews: boolean;
-  /** The flight in whose place this one came, and the one that came in its place; null: none of them is under way. */
+  /** The older flight that this flight replaced, and the newer one that replaced this flight; null: no such flight is under way. */
   former: Flight | null;
   later: Flight | null;
-  /** True: a newer answer is kept, so that of this flight is not. */
+  /** True: a newer answer is kept, so the answer of this flight is not kept. */
   isOutdated: boolean;
 }
 
@@ -41,7 +41,7 @@ export class Flights {
 
   /**
    * Makes this request the one that asks, unless another request already asks under its key. A request
-   * for a new answer takes the place of that one: requests that come later get the new answer.
+   * for a new answer takes the place of the request that asks: requests that come later get the new answer.
    */
   lead(traveller: Traveller, renews: boolean): boolean {
     const { key } = traveller;
@@ -103,7 +103,7 @@ export class Flights {
     call(next, 'ask');
   }
 
-  /** Takes an ended flight from between the others. If it gave no answer to keep, the former one is again the one to wait for. */
+  /** Removes an ended flight. If its answer was not kept, later requests wait again for the older flight that it replaced. */
   #land(key: string, flight: Flight): void {
     const { former, later } = flight;
     if (former !== null) former.later = later;

@@ -122,7 +122,7 @@ class Cache {
   readonly #counts: Parts['counts'];
   /**
    * The requests for which the cache is in use, by context.
-   * cost: a WeakMap costs the collector more than a Map from which each request is removed at its end.
+   * cost: a WeakMap costs the garbage collector more than a Map from which each request is removed at its end.
    */
   readonly #uses = new Map<object, Use>();
 
@@ -140,7 +140,7 @@ class Cache {
     const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, waits: null };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use, wish === 'refresh');
-    // a request that wants a new answer does not wait for another one
+    // a request that wants a new answer does not wait for another request
     if (wish === 'refresh') return candidates;
     if (leads) return this.#find(use, candidates);
     return this.#flights.renews(use.key) ? this.#findOrWait(use, candidates, context) : this.#wait(use, candidates, context);

@@ -8,7 +8,7 @@ import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 export function keyOf({ principal, request }: Normalised, candidates: readonly Candidate[]): string {
   // safety: the caller's key comes first, so no caller gets an answer that another one asked for
   const text = JSON.stringify([ownerOf(principal), modelsOf(candidates)]) + askedIn(request);
-  // in UTF-8, all lone surrogates, with which a cut text may end, are the same bytes
+  // a cut text may end with a lone surrogate. UTF-8 writes all lone surrogates as the same bytes, so such a text is hashed as UTF-16
   return hash('sha256', text.isWellFormed() ? text : Buffer.from(text, 'utf16le'), 'base64url');
 }
 

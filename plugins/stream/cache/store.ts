@@ -11,7 +11,7 @@ export interface Store {
   keep(key: string, entry: Entry): void;
 }
 
-/** The version is that of `Entry`. */
+/** `1` is the version of `Entry`. */
 const prefix = 'model-gateway:cache:1:';
 
 /**
@@ -27,7 +27,7 @@ export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bound
     const text = memory().get(key);
     return text === undefined ? null : entryIn(text);
   };
-  /** Redis counts, and not the memory, so that all gateways give the same answers; a large answer is not in Redis. */
+  /** The answer in Redis wins over the answer in memory, so that all gateways give the same answers; a large answer is not in Redis. */
   const inRedis = async (key: string, shared: SharedRedis): Promise<Entry | null> => {
     try {
       const text = await shared.get(prefix + key);

@@ -35,10 +35,7 @@ interface OfferedTool {
 
 const help = `This is the mock provider. It repeats what you write, and follows instructions in it: ${knownForms}`;
 
-/**
- * The answer of one attempt to a prompt. Throws a `GatewayError` `invalid_value` where the request asks for a tool that it does
- * not offer.
- */
+/** The answer to a prompt. Throws a `GatewayError` `invalid_value` where the request asks for a tool that it does not offer. */
 export function composeAnswer({ request, attempt }: Streaming, prompt: Prompt): MockAnswer {
   const calls = chooseTools(request, prompt).map(({ name, parameters }) => ({
     name,

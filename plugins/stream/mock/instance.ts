@@ -72,7 +72,7 @@ function flatten(schema: Fields, walk: Walk): Fields {
   return parts.length === 1 ? (parts[0] as Fields) : merge(parts);
 }
 
-/** What a schema consists of: first its own keywords, then what they lead to. */
+/** The parts of a schema: first its own keywords, then the parts of the schemas that it refers to. */
 function partsOf({ $ref, allOf, anyOf, oneOf, ...own }: Fields, walk: Walk, parts: Fields[] = []): readonly Fields[] {
   parts.push(own);
   const others = [resolve($ref, walk.root), ...listOf(allOf), firstOf(anyOf), firstOf(oneOf)].filter(isFields);
@@ -81,8 +81,8 @@ function partsOf({ $ref, allOf, anyOf, oneOf, ...own }: Fields, walk: Walk, part
 }
 
 /**
- * Several schemas in one: of a keyword the first value counts. Where several schemas describe one property, the value must fit all of them.
- * cost: all at once, because to copy what is merged for each of them takes quadratic time, 18 s for a schema of 230 kB.
+ * Merges schemas into one. The first value of a keyword wins. Where several schemas describe one property, the value must fit all of them.
+ * cost: all schemas are merged at once. A copy of the result for each schema takes quadratic time, 18 s for a schema of 230 kB.
  */
 function merge(schemas: readonly Fields[]): Fields {
   const reversed = schemas.toReversed();

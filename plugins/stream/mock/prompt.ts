@@ -1,7 +1,6 @@
 /**
- * Reads the text to repeat, and the instructions in it, from the messages. An instruction is `[[name]]` or
- * `[[name:value option:value]]`, in the last system message or the last user message. Where both have the same instruction, the
- * user's counts.
+ * Reads the text to repeat, and the instructions in it, from the messages. An instruction is `[[name]]` or `[[name:value option:value]]`,
+ * in the last system message or the last user message. Where both have the same instruction, the user's counts.
  */
 import type { Message } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';

@@ -10,7 +10,7 @@ const usualDimensions = 256;
 /** safety: a vector is made in one go, and no other request is served meanwhile. */
 const mostDimensions = 4096;
 
-/** Throws `invalid_value` for more dimensions than it gives. */
+/** Throws `invalid_value` for more than `mostDimensions` dimensions. */
 export function vectorChunks(request: ChatRequest, { inputs, dimensions }: EmbeddingAsk): Chunk[] {
   if (dimensions !== null && dimensions > mostDimensions) {
     throw new GatewayError('invalid_value', `"dimensions" must be at most ${mostDimensions} for this model.`, {

@@ -12,9 +12,8 @@ const raceMs = 5000;
 
 /**
  * Reads the bytes of the answers on one connection, and tells how far the present answer has come.
- * wire: a provider, or a proxy before it, may send interim (1xx) answers first, without being asked (RFC 9110 §15.2). undici skips
- * all of them except `100 Continue`, at which it closes the connection. So this class changes a `100` into a `102 Processing`,
- * which undici skips.
+ * wire: a provider, or a proxy before it, may send interim (1xx) answers first, without being asked (RFC 9110 §15.2). undici skips all of
+ * them except `100 Continue`, at which it closes the connection. So this class changes a `100` into a `102 Processing`, which undici skips.
  */
 export class AnswerHead {
   /** An earlier request on this connection had an answer. */
@@ -50,7 +49,7 @@ export class AnswerHead {
     this.#column = 0;
   }
 
-  /** Whether the connection has served an answer before, and no byte of the answer to a request of this moment has come. */
+  /** Whether the connection has served an answer before, and a request that was sent less than `raceMs` ago has no byte of its answer. */
   get isStale(): boolean {
     return this.#hasServed && !this.#hasBegun && performance.now() - this.#askedAt < raceMs;
   }

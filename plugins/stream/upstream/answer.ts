@@ -23,7 +23,7 @@ interface AnswerParts {
   readonly limits: ServerLimits;
 }
 
-/** What was thrown while a dialect worked: an operator must look for the fault in its plugin, and not in this one, which only calls it. */
+/** What a dialect threw, as an error that names the dialect's plugin: an operator must look for the fault there, and not in this plugin. */
 export function faultOfDialect(thrown: unknown, dialect: Dialect): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   const plugin = ownerOf.get(dialect) ?? 'stream/upstream';

@@ -206,7 +206,7 @@ function ofKey(answered: Reply, { part, host, open, name }: About & { open: Repl
   return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };
 }
 
-/** The reply where headers of the entry replace the header with the key, as they do in each request. */
+/** The finding where headers of the entry replace the header with the key, as they do in each request. */
 function ofEntry(answered: Reply, { part, host }: About): Finding {
   const { status, error } = answered;
   const unusable = unusableFor(answered, { part, host });

@@ -106,7 +106,7 @@ export function unreachable(thrown: unknown): GatewayError {
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
   }
-  // undici's error of a closed connection, which it closes because of this answer
+  // undici closes the connection with this error where an answer changes to another protocol
   if (message === 'bad upgrade') {
     return new GatewayError(
       'upstream_invalid_response',

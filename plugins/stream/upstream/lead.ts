@@ -15,7 +15,7 @@ export class Lead {
   size = 0;
   #isComment = false;
 
-  /** Drops these bytes. True where nothing else has come yet, and some of these bytes have. */
+  /** Drops the bytes of the lead. True where some of them have come, and no byte of the answer itself yet. */
   skip(bytes: Bytes): boolean {
     let hasSkipped = false;
     for (let part = bytes.peek(); part !== null; part = bytes.peek()) {

@@ -22,7 +22,7 @@ interface RenewalParts {
  */
 const leadMs = 270_000;
 const leastPauseMs = 1000;
-/** How long after a failure nothing asks again. */
+/** How long after a failure the identity is not asked again. */
 const restMs = 5000;
 /** The limit of one call. A library may look for an identity in many places. */
 const limitMs = 30_000;
@@ -57,7 +57,7 @@ export class Renewal implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** safety: all callers at one time wait for one answer, because the cloud would refuse a request of each. */
+  /** safety: callers that need credentials at the same time share one call, because the cloud would refuse one call for each. */
   #renew(): Promise<Credentials> {
     this.#flight ??= this.#ask().finally(() => {
       this.#flight = null;

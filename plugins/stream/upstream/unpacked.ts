@@ -1,4 +1,4 @@
-/** Unpacks compressed answers. The gateway asks for `identity`, but some servers compress all the same. */
+/** Unpacks compressed answers. The gateway asks for `identity`, but some servers compress their answers nevertheless. */
 import { pipeline, Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';

@@ -38,7 +38,7 @@ export function namedBy(
   { server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> },
   { host, port }: { readonly host: string | null; readonly port: number | null },
 ): Named {
-  // people write an address of IPv6 as in a URL too
+  // people also write an IPv6 address in brackets, as in a URL
   const listens = (host ?? server.host).replace(/^\[(.*)\]$/, '$1');
   const reachable = loopbackOf.get(listens) ?? listens;
   const scheme = server.tls === null ? 'http' : 'https';

@@ -9,7 +9,7 @@ import { parseLogSearch } from '../../../../core/log/search.ts';
 
 /** What a command is to show. */
 export interface Selection {
-  /** Filters, as the address of the log API has them. */
+  /** The filters as query parameters of the log API. */
   readonly filter: URLSearchParams;
   readonly limit: number;
   readonly follow: boolean;
@@ -80,7 +80,7 @@ function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams 
   }, asFlags);
 }
 
-/** The examples of a message, which are those of an address (`latency=>2s`), as a shell takes them. */
+/** Writes the examples in a message, which are query parameters (`latency=>2s`), as flags for a shell (`--latency '>2s'`). */
 const asFlags = (message: string): string => {
   const [fault = '', ...examples] = message.split(/(?<=; write for example )/);
   return (

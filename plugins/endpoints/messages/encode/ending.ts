@@ -128,8 +128,8 @@ const wordsOf = ({ code, message }: GatewayError): string =>
   code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message;
 
 /**
- * wire: the SDKs make classes of errors from this code (anthropic-sdk-typescript 1.14), and recognise
- * by that of threads that they must send the whole conversation (Anthropic: Message threads)
+ * wire: the SDKs choose the class of an error by this code (anthropic-sdk-typescript 1.14). After the
+ * code of a refused `thread` they send the whole conversation (Anthropic: Message threads)
  */
 function detailsOf({ param, code, upstreamStatus }: GatewayError): object {
   if (param === threadParam) return { details: { error_code: 'thread_unsupported_request' } };

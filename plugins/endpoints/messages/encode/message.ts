@@ -101,7 +101,7 @@ class Content {
     return this.#thought;
   }
 
-  /** The state of the thought before it, or of a thought without a text. */
+  /** Adds the state of a thought: to the open thought, or, where no open thought takes it, as a block of its own without a text. */
   #addDetail(detail: ReasoningDetail): void {
     if (this.#thought?.takes(detail) !== true) this.#addState({ type: 'redacted_thinking', data: toOpaque(detail) });
     else if (this.#thought.take(detail)) this.#close();

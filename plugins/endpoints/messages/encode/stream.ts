@@ -37,13 +37,14 @@ class StreamEncoder implements Encoder {
   #open: Open | null = null;
   /** cost: the part of a delta event that is the same for the whole block, serialised once */
   #opening = '';
-  /** What follows the open call, in its order. The pieces of a call that waits are at its index. */
+  /** The chunks that follow the open call, in their order, without the pieces of arguments, which wait in `#pieces`. */
   #held: Chunk[] = [];
   /**
    * The place in `#held` of the next chunk.
    * cost: the chunks before it stay, because taking the first one out of a long list moves all others.
    */
   #next = 0;
+  /** The pieces of the arguments of each call that waits, by the index of the call. */
   readonly #pieces = new Map<number, string[]>();
   /** State after a text, for clients that want the text last. It is sent if another block follows. */
   #late: Readonly<Record<string, unknown>>[] = [];
@@ -201,7 +202,7 @@ class StreamEncoder implements Encoder {
     this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
   }
 
-  /** The state of the thought before it, or of a thought without a text. */
+  /** Adds the state of a thought: to the open thought, or, where no open thought takes it, as a block of its own without a text. */
   #addDetail(detail: ReasoningDetail): void {
     if (this.#open?.kind === 'thinking' && this.#open.thought.takes(detail)) {
       if (this.#open.thought.take(detail)) this.#close();
@@ -263,7 +264,6 @@ class StreamEncoder implements Encoder {
   }
 }
 
-/** Whether a call is complete. */
 const isWhole = (open: Open & { readonly kind: 'call' }): boolean => open.end.isReached && (open.isWhole ??= objectIn(open.input) !== null);
 
 /** Makes the encoder of one stream. */

@@ -1,7 +1,7 @@
 /**
- * The names of tools. They may be longer here than other providers take, which then get a shorter
- * name; a provider of the same format gets the caller's own. Clients make such names of the names
- * of a plugin, a server and its tool (BerriAI/litellm#17904, openclaw/openclaw#12892, 2026).
+ * The names of tools. This format allows longer names than other formats: other providers get a shortened name, and a provider of
+ * the same format gets the caller's own name. Clients make long names from the names of a plugin, a server and the server's tool
+ * (BerriAI/litellm#17904, openclaw/openclaw#12892, 2026).
  */
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { shortToolName } from '../../../../core/names.ts';
@@ -24,7 +24,7 @@ export function ownName(name: string, native?: Native): { readonly native?: Nati
   return native === undefined ? {} : { native };
 }
 
-/** The caller's own names of the tools that have a shorter one, by that. */
+/** The caller's own names of the tools whose names were shortened, by the short name. */
 export const ownNames = ({ tools }: Pick<ChatRequest, 'tools'>): ReadonlyMap<string, string> =>
   new Map(
     (tools ?? []).flatMap(({ function: described, native }) => {

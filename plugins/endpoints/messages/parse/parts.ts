@@ -81,7 +81,7 @@ function addressIn(param: string, source: Fields): string | null {
   }
 }
 
-/** A text becomes a text, which every provider takes; a file stays a file. */
+/** A document as a part: a document with text becomes a text part, which every provider takes; a file stays a file. */
 function documentPart(param: string, block: Fields): ContentPart {
   const { source: given, ...about } = block;
   const source = object(`${param}.source`, given);
@@ -125,8 +125,8 @@ function searchPart(param: string, block: Fields): ContentPart {
 }
 
 /**
- * wire: what a search for tools found, by name; the caller declares the tools,
- * and Claude Code 2.1.332 searches at every model (Anthropic: Tool search)
+ * wire: a block with the name of a tool that a search found. The caller declares the tool
+ * itself, and Claude Code 2.1.332 searches with every model (Anthropic: Tool search)
  */
 function referencePart(param: string, block: Fields): ContentPart {
   return {

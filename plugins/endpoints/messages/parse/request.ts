@@ -96,8 +96,8 @@ const noAnswer = {
 };
 
 /**
- * safety: a provider gets the betas in a header. One that HTTP does not allow there
- * would look like a provider that cannot be reached, which then rests for all callers.
+ * safety: a provider gets the betas in a header. A beta that HTTP does not allow in a header would
+ * fail as if the provider could not be reached, and the provider would rest for all callers.
  */
 const betaName: Check<string> = (param, value) => {
   const name = text(param, value);
@@ -106,7 +106,7 @@ const betaName: Check<string> = (param, value) => {
 };
 
 /**
- * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages,
+ * safety: a request that continues a thread has only the new messages. The gateway keeps no messages,
  * and its ids are not those of the provider: the model would be asked without the conversation.
  */
 function refuseThread(thread: unknown): void {
@@ -137,7 +137,7 @@ const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonl
     .filter((beta) => beta !== '');
 
 /**
- * The top-level fields that only this format has. Betas are in the field that the format has for them where there are no headers.
+ * The top-level fields that only this format has. Betas go into the field that the format uses where there are no headers.
  * wire: Amazon Bedrock: Anthropic Claude Messages API, `anthropic_beta`
  */
 function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking, betas: readonly string[]): Native {

@@ -17,8 +17,8 @@ export interface Thinking {
 const usual: Effort = 'high';
 
 /**
- * wire: the model thinks between its calls of tools alone (anthropic-sdk-typescript
- * 1.14, ThinkingConfigBetweenTools), for which no other format has a word
+ * wire: the model thinks only between its tool calls (anthropic-sdk-typescript 1.14,
+ * ThinkingConfigBetweenTools). No other format has a word for this
  */
 export const betweenTools = 'between_tools';
 

@@ -10,7 +10,7 @@ const tool: Check<Tool> = (param, value) => {
   const given = object(param, value);
   const type = optional(`${param}.type`, given['type'], text) ?? 'custom';
   if (type !== 'custom') {
-    // wire: some of these have no name: a set of tools, such as `mcp_toolset`
+    // wire: some tools of other types have no name: a set of tools, such as `mcp_toolset`
     // or `computer_toolset_20260801` (anthropic-sdk-typescript 1.14, ToolUnion)
     const name = optional(`${param}.name`, given['name'], text);
     const called = name === null ? `"${param}"` : `The tool "${name}"`;

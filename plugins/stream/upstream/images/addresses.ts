@@ -30,8 +30,8 @@ export function isPublic(address: string): boolean {
 
 /**
  * The IP addresses of a name, by DNS alone.
- * cost: the usual look-up of Node takes a thread for as long as it lasts, and has four for the whole process: a name whose server does
- * not answer would hold up the look-ups of providers and the writes of the log.
+ * cost: the usual look-up of Node takes one of the four threads of the process for as long as it lasts: a name whose server does not
+ * answer would hold up the look-ups of providers and the writes of the log.
  */
 async function resolve(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });

@@ -59,8 +59,8 @@ export class Images {
   }
 
   /**
-   * The request with those images as data URLs. Throws `unsupported_value`
-   * for an image that cannot be fetched: another provider may fetch it.
+   * The request, with data URLs for the images that the provider does not fetch itself. Throws
+   * `unsupported_value` for an image that cannot be fetched: another provider may fetch it.
    */
   async into(context: Streaming, { attempt, dialect: { fetchesImage = () => true }, target }: Into): Promise<ChatRequest> {
     const { request } = context;
