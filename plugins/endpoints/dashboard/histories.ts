@@ -51,7 +51,7 @@ const marksOf = (record: LoggedDetail): string[] =>
     .map(markOf);
 
 /**
- * Requests in the groups of their conversations: a request continues another one if its history has that one's messages and answer.
+ * Groups requests by conversation: request B continues request A if the history in B begins with the messages and the answer of A.
  * @param records the oldest first
  */
 export function chainsOf(records: readonly LoggedDetail[]): LoggedDetail[][] {

@@ -93,7 +93,7 @@ function addConfigViews({ routes, config, clock, log, peers }: Gateway, watch: P
   view('/api/config/file', ({ query }) => configFileView(config, query.get('name')));
 }
 
-/** The pages and these answers change together. */
+/** All views have this description. It gives no fields, because the answer of a view changes together with its page. */
 const aboutView: About = {
   summary: 'Data of the dashboard. It may change in any release: programs ask /api/logs, /api/stats and /api/series',
   answer: { 'application/json': { type: 'object' }, 'application/x-ndjson': null },
@@ -105,7 +105,7 @@ const confidential = (value: object): Answer => json(value, { headers: protectiv
 async function inParts(parts: AsyncGenerator<Part, void>): Promise<Answer> {
   // the answer begins with the first part, so an error before that is still a normal error reply
   const first = (await parts.next()).value ?? { more: false };
-  // most answers are whole at once, and those get an etag
+  // most answers have one part: such an answer is sent as a text, because only a text gets an etag
   const body = first.more ? ReadableStream.from(linesOf(first, parts)) : `${JSON.stringify(first)}\n`;
   return { headers: { ...protective, 'content-type': 'application/x-ndjson' }, body };
 }

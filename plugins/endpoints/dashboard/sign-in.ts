@@ -66,7 +66,7 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
    */
   const caller = (arrived: Arrived): Principal | undefined => {
     const { headers } = arrived;
-    // cost: nearly no request has a cookie
+    // cost: most requests have no cookie and end here, before a session is checked
     if (headers['cookie'] === undefined || keyHeaders.some((name) => headers[name] !== undefined)) return undefined;
     return isOwnPage(headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
   };

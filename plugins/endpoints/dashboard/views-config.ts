@@ -15,7 +15,7 @@ export interface UseOptions {
 }
 
 const day = 86_400_000;
-/** The length of one part of a strip, which shows the attempts of a day. */
+/** The page Providers shows the attempts of a day as a strip; this is the length of one part of the strip. */
 const stripMs = day / 48;
 const most = 1000;
 
@@ -61,7 +61,7 @@ const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, co
 
 /**
  * The config as it runs, and what was found in it. A value is shown as a mask if it is a `Secret`, or if its name says that it is one.
- * @param reloads those that any worker knows
+ * @param reloads the reloads of all workers, the newest first
  */
 export function configView(
   config: Config,
@@ -90,7 +90,7 @@ export function configView(
   };
 }
 
-/** safety: a report quotes lines of the file and values, and each may hold a key; what is wrong, and where, is enough. */
+/** safety: problems quote lines and values of the file, which may hold keys: the lines are left out, values like keys are masked. */
 const shownProblems = (problems: string): string =>
   shownText(
     problems

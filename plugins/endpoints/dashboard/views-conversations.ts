@@ -1,4 +1,4 @@
-/** Requests as conversations: those with one value of a metadata key, or those whose histories grow out of each other. */
+/** Requests as conversations: those with the same value of a metadata key, or those whose history continues an earlier request. */
 import { GatewayError } from '../../../core/errors.ts';
 import { isKeyed, nameAsWritten } from '../../../core/log/filters.ts';
 import { isError } from '../../../core/log/outcome.ts';
@@ -9,7 +9,7 @@ import { chainsOf, messagesOf, textOf, turnsOf } from './histories.ts';
 import { queryOf } from './views.ts';
 import type { ViewRequest } from './views.ts';
 
-/** `scanned`: records without bodies; `read`: records with bodies, which are many times larger. */
+/** `scanned`: records without bodies; `read`: with bodies, which are many times larger; `cut`: pages that large bodies cut short. */
 const most = { scanned: 1000, read: 200, page: 50, cut: 4, opening: 200, sought: 80 };
 const day = 86_400_000;
 /** Usual names of the metadata key that identifies a conversation, the likeliest first. */
@@ -102,7 +102,7 @@ async function read(reader: LogReader, query: LogQuery): Promise<{ records: Logg
   return { records: records.toReversed(), isAll: cursor === null };
 }
 
-/** `of`: the id of one of its requests. Or `by` and `value`: a metadata key and its value. */
+/** One conversation. `of`: the id of one request of the conversation. Or `by` and `value`: a metadata key and its value. */
 export async function conversationView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const of = params.get('of');
@@ -120,7 +120,7 @@ export async function conversationView(asked: ViewRequest): Promise<object> {
   return { ...sums, opening, isAll, data: turnsOf(records) };
 }
 
-/** The requests whose histories continue each other, around one of them. */
+/** The conversation that contains the request `id`, found by histories among the requests of the day before and the day after it. */
 async function around(reader: LogReader, id: string): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
   const record = await reader.get(id);
   if (record === null) return { records: [], isAll: true };

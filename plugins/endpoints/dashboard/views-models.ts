@@ -56,8 +56,8 @@ const shownModel = (model: Model, tried: ReadonlyMap<string, Tried>): object => 
 type Tried = Pick<StatsRow, 'requests' | 'errors' | 'rescued' | 'latencyP50Ms' | 'latencyP95Ms'>;
 
 /**
- * The attempts of the last day by target, as `provider/its name for the model`. The keys of a provider are one target here, with the
- * percentiles of the one that was asked most. cost: the store keeps sums of targets, so that many requests take no longer.
+ * The attempts of the last day by target, as `provider/its name for the model`. All keys of a provider count as one target, with the
+ * percentiles of the key that was asked most. cost: the store keeps sums by target, so the number of requests does not matter.
  */
 async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tried>> {
   const tried = new Map<string, Tried>();
@@ -76,7 +76,7 @@ const mostLately = 200;
 /** How many answers of each provider are shown. */
 const mostAnswers = 12;
 
-/** What each provider of a model answered lately: `model`. The newest are first. */
+/** What each provider of the model in the parameter `model` answered lately, the newest answer first. */
 export async function answersView({ reader, params, now }: ViewRequest): Promise<object> {
   const model = params.get('model') ?? '';
   const query = { from: now - day, to: null, conditions: [{ field: 'model', operator: 'in' as const, values: [model] }], text: null };

@@ -8,7 +8,7 @@ import type { ViewRequest } from './views.ts';
 export async function requestView(id: string, { reader, config }: { reader: LogReader; config: Config }): Promise<object> {
   const [record, status] = await Promise.all([reader.get(id), reader.status()]);
   if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
-  // cost: the request of the chat door is in the record
+  // cost: the record already has the body of a chat completion request, so it is not sent twice
   const asked = record.request === null || record.path.endsWith('/chat/completions') ? null : askedBody(record.path, record.request);
   return {
     record,
@@ -31,14 +31,14 @@ function pricesOf({ model: id, provider, attempts }: LoggedDetail, { models }: C
 const hour = 3_600_000;
 /** How many hours before the request are compared with it; the longest is tried first. */
 const reaches = [24, 6, 1];
-/** cost: the store reads each of them, a hundred thousand in half a second. */
+/** More than one hour is read only up to this many requests. cost: the store reads each request, a hundred thousand in half a second. */
 const mostRead = 20_000;
 /** With fewer requests, a percentile means nothing. */
 const fewest = 20;
 
 /**
- * How long requests of a model took at a provider that answered them and was asked first, before a moment: `model`, `provider` and
- * `at`, in milliseconds since 1970. The hour before shows how many requests there are, and so how far back the query can reach.
+ * How long requests of `model` took before the moment `at` (milliseconds since 1970), where `provider` answered and was asked first.
+ * The number of requests in the hour before decides how many hours the query reads.
  */
 export async function typicalView({ reader, params }: ViewRequest): Promise<object> {
   const at = Number(params.get('at'));

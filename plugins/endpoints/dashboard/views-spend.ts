@@ -6,7 +6,7 @@ import type { ViewRequest } from './views.ts';
 const day = 86_400_000;
 /** The forecast uses the pace of this many days before today: a whole week, because weekends differ from other days. */
 const paceDays = 7;
-/** The beginning of a young log is known to so many milliseconds: its first day may have begun hours before its first request. */
+/** Points of this width, in milliseconds, show when a young log began: the midnight of its first day may be hours earlier. */
 const beginMs = 900_000;
 /** With less time on record there is no forecast. */
 const shortestPaceMs = day / 24;
@@ -30,7 +30,7 @@ export function paceOf(
 ): number | null {
   const from = paceFrom(now);
   const recent = points.filter(({ at }) => at >= from);
-  // a day without requests has no point, and counts where the log is older
+  // a day without requests has no point, but its time counts if the log began before that day
   const span = now - Math.max(from, began);
   return span < shortestPaceMs ? null : (recent.reduce((sum, { cost }) => sum + dollars(cost), 0) * day) / span;
 }

@@ -26,7 +26,7 @@ const hour = day / 24;
 /** The range and the filters of a view. */
 export function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
-  // the time of a request is in its id
+  // an id contains the time of its request, so the store needs no range to find the request
   if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) {
     return resolveQuery({ ...filter, since: null, from: null, to: null }, now);
   }
@@ -34,7 +34,7 @@ export function queryOf({ params, now }: ViewRequest): LogQuery {
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
 
-/** The same length of time just before; null if the log does not keep all of it, because a part of it compares with nothing. */
+/** The range of the same length before the query's range; null if the log does not keep all of it: a part cannot be compared. */
 async function before(query: LogQuery, { reader, now }: ViewRequest): Promise<LogQuery | null> {
   const to = query.from ?? now - day;
   const from = to - ((query.to ?? now) - to);
@@ -56,7 +56,7 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
 const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
 
 /**
- * The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range.
+ * The width of narrower columns for a new log: the range ends now, and no request came before its second half. Else null.
  */
 function narrowFor(
   { from, to }: LogQuery,
@@ -90,14 +90,14 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
     reader.facets(query),
     reader.status(),
   ]);
-  // cost: sums that read every record would slow the rows down, where a store answers several questions at once
+  // cost: the sums begin after the rows are read: a store that answers several queries at once would give the rows later
   const summing = sumsOf(asked, query, bucketMs).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
   const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);
   yield { ...page, facets, retentionDays, bucketMs, ...sums, more: sums === null };
   if (sums === null) yield { ...(await summing), more: false };
 }
 
-/** The sums over time. In the first hours of a log they have narrow columns, as those of Overview have. */
+/** The sums over time. In the first hours of a log they have narrow columns, as the charts of the Overview have. */
 async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
   // in an old log, the requests of a filter may all be new
@@ -164,9 +164,9 @@ async function largest(
 }
 
 /**
- * `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they
- * are large in. `after`: points before that time are left out, because the page has them. `begin` in the answer: where the charts begin,
- * if that is after the beginning of the range.
+ * `meta`: the metadata key whose largest values are shown; the most used key where none is named. `rank`: the measure by which values
+ * are the largest. `after`: points before that time are left out, because the page has them. `begin` in the answer: where the charts
+ * begin, if that is after the beginning of the range.
  */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
@@ -237,7 +237,7 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by, limit: 1000, rank }),
     keyedNames(reader, query),
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
-    // attempts have no separate whole: a request without any attempt is not part of them
+    // for attempts, the sum of the rows is the whole: the series of all requests also counts requests without an attempt
     isOverTime && !isOfAttempts(by)
       ? reader.series(query, { bucketMs, by: null })
       : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),

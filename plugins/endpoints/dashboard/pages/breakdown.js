@@ -32,7 +32,7 @@ const tops = ['10', '20', '50', '100'];
 const usualOf = (by) => (by.startsWith('attempt.') ? 'requests' : 'cost');
 
 /**
- * The measure of the address. While another dimension is loading, the rows are those of the one before, which may not have it.
+ * The measure of the address. While another dimension is loading, the rows are of the dimension before, which may not have that measure.
  * @param {URLSearchParams} params @param {string} by
  */
 const metricOf = (params, by) => (Object.hasOwn(measuresOf(by), params.get('metric') ?? '') ? params.get('metric') : usualOf(by));
@@ -90,7 +90,7 @@ export function BreakdownPage({ params }) {
     }`;
 }
 
-/** The answer may still be the one of the dimension before, and is shown with that one's name and measure. */
+/** While another dimension is loading, `data` is of the dimension before, and is shown with the name and the measure of `data.by`. */
 function Answer({ data, range, isOverTime, top, params }) {
   const name = dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by);
   const metric = metricOf(params, data.by);

@@ -60,7 +60,7 @@ function Loaded({ data: { hash, loadedAt, models, reload } }) {
   </dl>`;
 }
 
-/** What `gateway check` says of the file as it is; each leads to its line. */
+/** What `gateway check` says of the file as it is; each finding links to its line. */
 function Findings({ findings }) {
   return html`<h2 class="section">What <code>gateway check</code> finds</h2>
     ${
@@ -82,11 +82,11 @@ function Findings({ findings }) {
     }`;
 }
 
-/** What each reload changed, the newest first. */
 const howChangesAreTaken =
   'The files are watched: a good change is taken over while requests run; a bad one is reported here and in the process log, ' +
   'and not used. Who made a change cannot be known.';
 
+/** What each reload changed, the newest first. */
 function Changes({ reloads }) {
   return html`<h2 class="section">Changes since the start</h2>
     ${
@@ -115,7 +115,7 @@ const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'nothing that counts'
 
 const beforeOf = (before) => (before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`);
 
-/** A mask stands for a secret, so a secret that changed has the same text before and after. */
+/** A secret is shown as a mask, so a secret that changed has the same text before and after. */
 function afterOf(before, after) {
   if (after === null) return html`<span class="soft">removed</span>`;
   return before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`;

@@ -34,7 +34,7 @@ function List({ params }) {
   const { data, error, loading, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, {
     everyMs: 30_000,
   });
-  // while others are loading, the choice is the new one, and the list still the one before
+  // while other conversations are loading, the select shows the new key, and the list is still that of the key before
   const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
   const options = names.map((name) => [name, name === byHistory ? 'their growing history' : name]);

@@ -119,7 +119,7 @@ function LogsHead({ params, wish: { wantsLive, isLive }, names, keyed, isConnect
   <//>`;
 }
 
-/** Says which wish of the address is not followed, because it does not go together with another one. */
+/** Says which parameter of the address has no effect, because it cannot be combined with another parameter. */
 function NotTogether({ params, wish: { order, wantsLive, isLive } }) {
   const noTail =
     order === null
@@ -135,7 +135,7 @@ function histogramOf({ points, bucketMs, begin }, shownRange, params) {
   return html`<${RequestHistogram} points=${points} bucketMs=${bucketMs} range=${range} params=${params} />`;
 }
 
-/** What all that match add up to. `mayCome`: sums that are not there yet are on their way. */
+/** The sums of all requests that match. `mayCome`: sums that are missing may still come. */
 function Sums({ data, histogram, loading, mayCome }) {
   const { total, more, fault } = data;
   return html`${total && html`${histogram}<${Totals} total=${total} loading=${loading} />`}
@@ -146,7 +146,7 @@ function Sums({ data, histogram, loading, mayCome }) {
 const NoSums = ({ fault }) =>
   html`<${Notice} tone="bad" title="What matches could not be added up">${fault.message} A shorter range has less to add up.<//>`;
 
-/** The button that shows the rows that came while somebody read. A screen reader hears how many they are. */
+/** The button that shows the rows that came while somebody read. A screen reader says how many rows wait. */
 function Waiting({ count, release }) {
   const words = count >= mostRows ? `${mostRows}+ new requests` : plural(count, 'new request');
   return html`${count > 0 && html`<button type="button" class="waiting" onClick=${release}>${words}</button>`}
@@ -160,7 +160,7 @@ function useRows({ answered, error, of, from, live, isHeld }) {
   const [{ listed, begin }, goOn] = useHeld(polled, { isHeld: live !== null && isHeld, of });
   const records = useMemo(() => {
     if (live === null) return listed;
-    // a relative range moves on with every answer
+    // a relative range moves on with every answer, and rows of the tail become too old for it
     const ended = tail.rows.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
     const fresh = new Set(tail.rows.map(({ id }) => id));
     return [...ended, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows);
@@ -245,7 +245,7 @@ function FacetColumn({ facets, total, params }) {
   </details>`;
 }
 
-/** While another list is loading, `next` is the next page of the one before. */
+/** While another list is loading, `next` belongs to the list before, so its link does nothing. */
 function Pager({ wish: { cursor, isLive, order }, next, shown, loading }) {
   const isSorted = order !== null;
   const first = html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> ${isSorted ? 'First' : 'Newest'}</a>`;

@@ -183,11 +183,11 @@ function Abilities({ model: { providers, input } }) {
   return html`<span class="pills">${able.map(([name]) => html`<span class="pill" key=${name}>${name}</span>`)}</span>`;
 }
 
-/** What a provider answered lately, the newest first: each leads to its request. */
+/** What a provider answered lately, the newest first. Each mark links to its request. */
 const Answers = ({ answers }) =>
   html`<span class="answers">${answers.map(({ id, createdAt, outcome, isFault, status, durationMs, error }, at) => {
     const isGood = outcome === 'answered';
-    // that another one was quicker, or the client left, says nothing against it
+    // an attempt that was outrun, or whose client left, says nothing against the provider
     const [tone, icon] = isGood ? ['ok', 'check'] : isFault ? ['bad', 'cross'] : ['off', 'more'];
     const failure = `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim();
     const words = `${isGood ? 'answered' : failure} in ${duration(durationMs)}, ${ago(createdAt)}`;

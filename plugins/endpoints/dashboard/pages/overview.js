@@ -27,10 +27,10 @@ import { Metrics } from '../parts/metrics.js';
 
 const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
 
-/** Few requests take longer than this. */
+/** Few requests take longer than this, so points that are older hardly change. */
 const longestMs = 900_000;
 
-/** Points of past times do not change, so only the newest points are asked for again. */
+/** Older points hardly change, so only the newest points are asked for again. */
 const changes = {
   query: ({ points, bucketMs, begin }) =>
     begin !== null ? '' : `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
@@ -275,7 +275,7 @@ function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
 
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
 
-/** A group links to the requests in which it happened. */
+/** A group of errors links to the requests in which the error happened. */
 const hrefOfFault = ({ provider, code }, params) =>
   asking(params, provider === null ? { error: code, attempts: '0' } : { tried: provider, 'attempt.code': code });
 

@@ -1,6 +1,6 @@
 /**
  * The page Playground: a form for a request to up to three models at once.
- * It goes through the same door as all requests, and the log has it.
+ * The page sends requests as any client does, and the log has them.
  */
 import { html, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';

@@ -21,7 +21,7 @@ export class ApiError extends Error {
 export const ask = async (path, init) => (await asked(path, init)).body;
 
 /**
- * The answer with its tag. The body is undefined where it is still that of the tag `if-none-match` in `init`.
+ * The answer with its tag. The body is undefined after a 304: it has not changed since the tag that `init` sends as `if-none-match`.
  * @param {string} path
  * @param {RequestInit} [init]
  * @param {(part: any) => void} [tell] called while an answer comes in parts, with everything that has come so far
@@ -82,8 +82,8 @@ const timesUntilWhole = 30;
 const nothingKnown = { tag: null, url: '', data: null, times: 0 };
 
 /**
- * What is known of a path after one more request. The request asks only for what has changed where it may, and has the tag of the last
- * answer, so that an unchanged one is not sent again.
+ * Asks once more, and returns what is then known of the path. With `changes`, most requests ask only for what has changed. A request
+ * sends the tag of the last answer, so that the gateway does not send an unchanged answer again.
  * @param {string} path @param {Known} known
  * @param {{ changes?: Changes, signal: AbortSignal, begun: (part: any) => void }} how
  */
@@ -98,7 +98,7 @@ async function askedAgain(path, known, { changes, signal, begun }) {
 }
 
 /**
- * Calls `load` at once, and again so many milliseconds after it ended; 0 calls it once. Returns a function that ends this.
+ * Calls `load` at once, and again `everyMs` after each call has ended; 0 means one call. Returns a function that stops the calls.
  * @param {() => Promise<boolean>} load says whether to go on
  * @param {number} everyMs
  */

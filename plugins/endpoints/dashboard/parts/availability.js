@@ -13,7 +13,7 @@ export function wordsOfTried({ requests, errors, rescued }) {
   return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : lost}`;
 }
 
-/** A time counts as bad from this share of failed attempts on, and from this many. */
+/** A bucket counts as bad if at least this share of its attempts failed, and at least this many. */
 const badShare = 0.15;
 const badCount = 3;
 
@@ -62,8 +62,8 @@ function partsOf({ requests, errors, rescued }) {
 /**
  * Each part of the strip is one bucket: grey without attempts, else teal, amber for
  * failed attempts whose request was answered, red for the other failed attempts.
- * @param {{ tried: { provider: string, requests: number, errors: number, rescued: number,
- * points: number[][] }, range: { from: number, to: number }, bucketMs: number }} props
+ * @param {{ tried: { provider: string, requests: number, errors: number, rescued: number, points: number[][] },
+ *   range: { from: number, to: number }, bucketMs: number }} props
  */
 export function Availability({ tried, range, bucketMs }) {
   const known = new Map(tried.points.map(([at, requests, errors, rescued]) => [at, { requests, errors, rescued }]));

@@ -5,8 +5,8 @@
 
 /**
  * One line of a body: `same` and `moved` stand in both, `changed` has another value at the same place, `only` is in this body alone.
- * @typedef {{ path: string, depth: number, text: string, mark: 'same' |
- * 'moved' | 'changed' | 'only', note: string | null, marks: number }} Line
+ * @typedef {{ path: string, depth: number, text: string, mark: 'same' | 'moved' | 'changed' | 'only', note: string | null,
+ *   marks: number }} Line
  */
 
 /** @typedef {{ path: string, name: string, value: unknown, text: string, twin: Leaf | null }} Leaf */
@@ -24,7 +24,7 @@ function* leavesOf(value, path = '', name = '') {
   }
 }
 
-/** Gives each leaf a twin in the other body, by what `keyOf` says. Each leaf has one twin at most, in the order of the bodies. */
+/** Makes two leaves twins if `keyOf` returns the same key for both. Each leaf gets one twin at most, in the order of the bodies. */
 function pair(sent, asked, keyOf) {
   const waiting = Map.groupBy(
     asked.filter((leaf) => leaf.twin === null && keyOf(leaf) !== null),

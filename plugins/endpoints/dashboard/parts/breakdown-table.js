@@ -91,7 +91,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
 /** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
 const empty = html`<span class="soft">${nameOf('')}</span>`;
 
-/** The parameters of the address that are none of the log. */
+/** Parameters of the address for this page only: a link to the log leaves them out. */
 const ofBreakdown = ['by', 'sub', 'metric', 'view', 'top', 'sort'];
 
 function Row({ row, by, metric, measure, others, most, whole, earlier, params }) {

@@ -81,7 +81,7 @@ export function timeTicks({ from, to }, width, utc = isUtc()) {
   return [...new Set(ticks)].map((at) => ({ at, label: labelOf(at, utc) }));
 }
 
-/** The begin of a month. `Date` takes the year 0 for 1900. @param {number} number the number of months since the year 0 */
+/** The start of a month. `Date` takes the year 0 for 1900. @param {number} number the number of months since the year 0 */
 const beginOf = (number) => (isUtc() ? Date.UTC(0, number - 1900 * 12) : new Date(0, number - 1900 * 12).getTime());
 
 /** @param {{ from: number, to: number }} range @param {number} least the smallest distance of two ticks, in months */

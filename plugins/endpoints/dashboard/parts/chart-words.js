@@ -9,8 +9,8 @@ const dayInUtc = (at) => new Date(at).toLocaleDateString('en-GB', { dateStyle: '
 
 /**
  * The values at one time, in the order in which the chart shows them.
- * @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines:
- * import('./time-chart.js').Line[], format: (value: number) => string, isByDay: boolean }} props
+ * @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines: import('./time-chart.js').Line[],
+ *   format: (value: number) => string, isByDay: boolean }} props
  */
 export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }) {
   const side = left > width / 2 ? `right:${width - left + 12}px` : `left:${left + 12}px`;
@@ -31,8 +31,8 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
 
 /**
  * All values as a table, for people who cannot see the drawing.
- * @param {{ title: string, times: number[], lines: import('./time-chart.js').Line[],
- * format: (value: number) => string, isByDay: boolean }} props
+ * @param {{ title: string, times: number[], lines: import('./time-chart.js').Line[], format: (value: number) => string,
+ *   isByDay: boolean }} props
  */
 export function ChartTable({ title, times, lines, format, isByDay }) {
   const [isOpen, setOpen] = useState(false);

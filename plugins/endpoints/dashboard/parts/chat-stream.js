@@ -6,9 +6,9 @@ import { thoughtOf } from './thought.js';
 /**
  * The part of an answer that has arrived. Times are in milliseconds from
  * the request; `cutBy` is the message of the error that ended a stream.
- * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name:
- * string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs:
- * number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
+ * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name: string, arguments: string }[],
+ *   usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null,
+ *   cutBy: string | null }} Answer
  */
 
 /** An answer of which nothing has come. @returns {Answer} */
@@ -52,8 +52,8 @@ export async function complete(body, how) {
 }
 
 /**
- * @param {Answer} answer what has come so far @param {any} body @param {{ headers:
- * Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
+ * @param {Answer} answer what has come so far @param {any} body
+ * @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
  */
 async function answered(answer, body, { headers, signal, tell }) {
   const began = performance.now();

@@ -3,8 +3,8 @@
 /** @typedef {{ base: string, root: string, model: string, mark: string, mayReason: boolean }} Place `root` is the address without /v1 */
 
 /**
- * The name, the language and the text of each snippet. Those that are run once send `mark` as metadata, so that the page knows its own
- * calls from those of others; a setting that stays does not.
+ * The name, the language and the text of each snippet. A snippet that is run once sends `mark` as metadata, so that the page recognises
+ * its call. A snippet that sets up a client for good does not.
  * @param {Omit<Place, 'root'>} at `base` is the address with /v1; `mayReason`: a request of this model may ask for thinking
  */
 export const clientsOf = (at) => {
@@ -12,7 +12,7 @@ export const clientsOf = (at) => {
   return clients.map(([name, language, linesOf]) => [name, language, linesOf(place).join('\n')]);
 };
 
-// the lines are texts of their own, because a script of the dashboard is sent without indentation
+// each line is a separate text: the scripts of the dashboard are sent without indentation, also inside a text of several lines
 
 const curl = ({ base, model, mark }) => [
   `curl ${base}/chat/completions \\`,

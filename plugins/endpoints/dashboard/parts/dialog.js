@@ -10,14 +10,14 @@ export function Dialog({ title, close, stays = false, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const isPressed = useRef(false);
   const open = () => dialog.current?.showModal();
-  // in a layout effect, because others end after the dialog is removed, and then it no longer returns the focus
+  // the cleanup of a layout effect runs before the dialog is removed; a removed dialog no longer returns the focus
   useLayoutEffect(() => {
     open();
     const { current } = dialog;
     return () => current?.close();
   }, []);
   const isBeside = (event) => event.target === dialog.current;
-  // Escape closes it whatever a script says, so a dialog that stays is opened again; one that is removed has no more to say
+  // no script can stop Escape from closing a dialog, so a dialog with `stays` is opened again, unless it has been removed
   const closed = () => dialog.current !== null && (stays ? open() : close());
   // a person who selects text and releases the button beside the dialog has not clicked there
   const onClick = (event) => !stays && isBeside(event) && isPressed.current && close();

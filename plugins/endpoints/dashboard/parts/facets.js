@@ -14,8 +14,8 @@ const mostCounted = 10_000;
 
 /**
  * Which records the counts leave out, in words.
- * @param {Record<string, { count: number }[]>} facets @param {{ requests: number } |
- * null | undefined} total of all that match, where it is known @param {boolean} hasText
+ * @param {Record<string, { count: number }[]>} facets
+ * @param {{ requests: number } | null | undefined} total of all that match, where it is known @param {boolean} hasText
  */
 export function leftOut(facets, total, hasText) {
   const counted = (facets['status'] ?? []).reduce((sum, { count }) => sum + count, 0);
@@ -25,8 +25,8 @@ export function leftOut(facets, total, hasText) {
 }
 
 /**
- * @param {{ facets: Record<string, { value: string, count: number }[]>,
- * total?: { requests: number } | null, params: URLSearchParams }} props
+ * @param {{ facets: Record<string, { value: string, count: number }[]>, total?: { requests: number } | null,
+ *   params: URLSearchParams }} props
  */
 export function Facets({ facets, total, params }) {
   const known = [...Object.keys(labels), ...Object.keys(facets).filter(isKeyed)].filter((field) => (facets[field]?.length ?? 0) > 0);

@@ -1,4 +1,4 @@
-/** Shown where the log has nothing of a time that goes on: a command for a request. The page changes by itself when a request comes. */
+/** A command that sends a request, where a range that ends now has no request. The page changes by itself when a request comes. */
 import { html, useEffect, useRef } from './html.js';
 import { useData } from './api.js';
 import { firstChoice } from './callable.js';
@@ -23,7 +23,7 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
   useEffect(() => {
     if (isLive) return undefined;
     const look = () => {
-      // a new question would cancel the one before, and where an answer takes longer than the pause none would ever come
+      // a new query cancels the one before: if answers take longer than the pause, no answer would ever come
       if (isAsked.current || document.hidden) return;
       isAsked.current = true;
       flipped();

@@ -49,7 +49,7 @@ export function perMillion(perToken) {
 export function duration(ms) {
   if (ms === null || ms === undefined) return unknown;
   if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
-  // the bounds are those after rounding, as for money: "1000 ms", "10.00 s" and "60.0 s" never appear
+  // the bounds fit the rounded number, as in `money`: "1000 ms", "10.00 s" and "60.0 s" never appear
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -80,7 +80,7 @@ export function percent(part, all) {
 }
 
 /**
- * The cost of a request on average, of those with a known cost; null where there is none.
+ * The average cost of a request, over the requests with a known cost; null where there are none.
  * @param {{ cost: string | null, requests: number, unpriced: number }} row
  */
 export const costPerRequest = ({ cost, requests, unpriced }) =>
@@ -93,7 +93,7 @@ export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return unknown;
   const steps = ['B', 'kB', 'MB', 'GB'];
-  // the step is that after rounding, as for money: "1000 kB" never appears
+  // the rounded number decides the unit, as in `money`: "1000 kB" never appears
   const rounded = Number(bytes.toPrecision(3));
   const step = Math.min(steps.length - 1, Math.floor(Math.log10(Math.max(1, rounded)) / 3));
   return `${Number((rounded / 1000 ** step).toPrecision(3))} ${steps[step]}`;
@@ -124,7 +124,7 @@ export const dayOf = (at) => formatted('day', day, at);
 /** @param {string | number} at */
 export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
 
-/** @param {string | number} at @param {boolean} [isWhole] whether the year of this year is written too */
+/** @param {string | number} at @param {boolean} [isWhole] whether the current year is written too */
 const withDay = (at, isWhole = false) =>
   `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(timeNow()).slice(-' 2026'.length), '')} ${clock(at)}`;
 

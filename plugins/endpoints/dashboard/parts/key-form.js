@@ -5,8 +5,8 @@ import { Select } from './select.js';
 const periods = ['day', 'week', 'month', 'total'];
 
 /**
- * @typedef {{ name: string, models: string, metadata: string, requests: string, tokens: string, concurrent:
- * string, dollars: string, per: string, expires: string, logBodies: boolean, cache: boolean }} Form
+ * @typedef {{ name: string, models: string, metadata: string, requests: string, tokens: string, concurrent: string, dollars: string,
+ *   per: string, expires: string, logBodies: boolean, cache: boolean }} Form
  */
 
 /** @returns {Form} */
@@ -59,7 +59,7 @@ function pairOf(pair) {
 }
 
 /**
- * The settings as the API takes them. Throws an error that says what is wrong with metadata that is none.
+ * The settings as the API takes them. Throws an error that names the line of the metadata that is not `NAME=VALUE`.
  * @param {Form} form @param {any} [before] the key, for what the form does not show
  */
 export function settingsOf(form, before) {

@@ -77,7 +77,7 @@ export function useShortcuts() {
       }
       if (event.key === 'g') {
         awaitsPage = true;
-        // the end of the g before must not end this one
+        // the timer of an earlier `g` must not end the wait of this `g`
         clearTimeout(waiting);
         waiting = setTimeout(() => (awaitsPage = false), 1500);
       } else if (event.key === '?') setHelpOpen(true);
@@ -97,7 +97,7 @@ export function useShortcuts() {
   return { isHelpOpen, openHelp: () => setHelpOpen(true), closeHelp: () => setHelpOpen(false) };
 }
 
-/** A page without a search goes to the one that has it. @param {KeyboardEvent} event */
+/** Focuses the search line; a page without a search line goes to Logs, which has it. @param {KeyboardEvent} event */
 function search(event) {
   if (focus('.search input', event) !== null) return;
   event.preventDefault();

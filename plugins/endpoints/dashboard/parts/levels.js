@@ -1,7 +1,7 @@
 /** A measure over time that is a level and not a count, such as a latency. */
 
 /**
- * The values of a measure that is no count. Where nobody asked there is no latency, which is not a latency of 0: the last one stays.
+ * The values of a measure that is not a count. A point without requests has no latency, and not a latency of 0: it gets the last value.
  * @param {any[]} points @param {(point: any) => number | null} read
  */
 export function levelsOf(points, read) {

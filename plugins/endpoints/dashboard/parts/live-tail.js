@@ -21,7 +21,7 @@ const shortestTick = 250;
  * A value that does not change while somebody reads, so that a list does not move under the pointer.
  * @template Value
  * @param {Value} value
- * @param {{ isHeld: boolean, of: string | null }} options `isHeld`: somebody reads. `of` names what the value is the answer to; when it
+ * @param {{ isHeld: boolean, of: string | null }} options `isHeld`: somebody reads. `of`: the query that the value answers; when `of`
  *   changes, the value changes at once. null: there is no answer yet
  * @returns {[Value, () => void]} the value, and a function that lets it change once
  */

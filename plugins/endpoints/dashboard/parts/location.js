@@ -36,8 +36,8 @@ export function go(href, { replace = false } = {}) {
 }
 
 /**
- * How far a page was scrolled before, in pixels, after going back to it; null when
- * the page has been scrolled there, or somebody has acted. @type {number | null}
+ * After back or forward: the scroll position to restore, in pixels; null when
+ * it is restored, or when somebody scrolls, clicks or types. @type {number | null}
  */
 let wanted = null;
 const patienceMs = 5000;

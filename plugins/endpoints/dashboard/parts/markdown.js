@@ -10,7 +10,7 @@ import { Text } from './text.js';
 const longest = 100_000;
 /** Signs of emphasis and of images in one paragraph: the time of the library grows with their square, and 3,000 take it a second. */
 const mostSigns = 3000;
-/** A line that begins with so many signs of quotes and lists: the library overflows its stack at some thousands. */
+/** A line that begins with 40 signs of quotes and lists: the library overflows its stack at some thousands. */
 const deepLine = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){40}/m;
 /** A word or a gap: the time of the library grows with the square of its length, and many of 10,000 take it five seconds. */
 const longWord = /\S{2000}|\s{2000}/;

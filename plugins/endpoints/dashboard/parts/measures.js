@@ -7,8 +7,8 @@ const share = (value) => (value === null || value === undefined ? '–' : percen
 /**
  * `of` reads the measure from a row. `isRate`: the parts do not add up to the whole. `isCounted`: the measure comes from counts of
  * tokens, which may be estimates.
- * @typedef {{ label: string, of: (row: any) => number | null, format: (value:
- * number | null) => string, isRate?: boolean, isCounted?: boolean }} Measure
+ * @typedef {{ label: string, of: (row: any) => number | null, format: (value: number | null) => string, isRate?: boolean,
+ *   isCounted?: boolean }} Measure
  */
 
 /** @type {Record<string, Measure>} */

@@ -13,7 +13,7 @@ export function Menu({ label, icon, title, name, children }) {
     setOpen(false);
     root.current?.querySelector('button')?.focus();
   };
-  // before the next frame: a key that is pressed in between would come too early
+  // a layout effect runs before the next frame: a key that is pressed at once must find the focus in the panel
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const outside = (event) => void (root.current?.contains(event.target) || setOpen(false));

@@ -7,7 +7,7 @@ import { filled } from './request-histogram.js';
 
 /**
  * @param {{ data: any, range: { from: number, to: number }, alerts: any }} props
- * `alerts`: the answer of `/api/alerts`; the figure that one is about is red
+ * `alerts`: the answer of `/api/alerts`; a figure that an alert is about is red
  */
 export function Metrics({ data, range, alerts }) {
   const isAlert = (kind) => alerts?.data.some(({ watches }) => watches === kind);
@@ -75,7 +75,7 @@ function figuresOf(data, range) {
   ];
 }
 
-/** How any figure went: over the time that is shown, and since the same time before. Each takes what reads the figure from a total. */
+/** Functions for the course of a figure in the range, and its change since the range before. Each gets a function that reads the figure. */
 function courseOf({ total, earlier, points, bucketMs }, range) {
   const { at } = filled(points, range, bucketMs);
   return {

@@ -14,8 +14,8 @@ const some = (of) => (model) => (model.providers.some(of) ? 'yes' : unknown);
 const costOf = ({ use }) => (use === null ? null : costPerRequest(use));
 
 /**
- * `of` is what the best one is found by: the lowest, or with `isMost` the highest. @type {(readonly
- * [label: string, show: (model: any) => any, of?: (model: any) => number | null, isMost?: boolean])[]}
+ * `of` reads the number that decides which model is best: the lowest, or with `isMost` the highest.
+ * @type {(readonly [label: string, show: (model: any) => any, of?: (model: any) => number | null, isMost?: boolean])[]}
  */
 const rows = [
   ['Context', ({ contextLength }) => compact(contextLength || null), ({ contextLength }) => contextLength || null, true],

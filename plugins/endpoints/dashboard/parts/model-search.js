@@ -13,8 +13,8 @@ const abilities = {
 };
 
 /**
- * The values that can have a bound: prices in dollars per million tokens, sizes in tokens. `price` is the
- * higher one of input and output. @type {Record<string, (mapping: any, model: any) => number | null>}
+ * The values that can have a bound: prices in dollars per million tokens, sizes in tokens. `price` is the higher one of input and output.
+ * @type {Record<string, (mapping: any, model: any) => number | null>}
  */
 const bounded = {
   price: ({ pricing }) =>

@@ -15,9 +15,9 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
 /** @typedef {import('./playground-request.js').Form} Form */
 
 /**
- * @param {{ form: Form, set: (changes: Partial<Form> | ((before: Form) => Partial<Form>)) => void, leaveOut: ((at: number)
- * => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean
- * }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet
+ * @param {{ form: Form, set: (changes: Partial<Form> | ((before: Form) => Partial<Form>)) => void, models: any, isLoading: boolean,
+ *   leaveOut: ((at: number) => void) | null, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props
+ *   `leaveOut` takes a model away; null while a model answers. `isLoading`: the list of models is not there yet
  */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });

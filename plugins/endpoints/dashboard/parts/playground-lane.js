@@ -38,7 +38,7 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
   </section>`;
 }
 
-/** When the page was loaded: signing out in another tab ends the session here too. */
+/** Read when the page is loaded: a sign-out in another tab removes the setting, and ends the session of this tab too. */
 const wasSignedIn = read('signed-in') !== null;
 
 const signIn = (event) => {

@@ -44,8 +44,8 @@ export const resultsOf = (turns, results) =>
 
 /**
  * Asks one model for one turn. `tell` gets the turn again and again while more of it comes, and at its end.
- * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal:
- * AbortSignal, tell: (turn: Turn) => void }} how the reason of the signal is a sentence for the reader
+ * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal,
+ *   tell: (turn: Turn) => void }} how the reason of the signal is a sentence for the reader
  */
 export async function runTurn(body, asked, { headers, signal, tell }) {
   let turn = { asked, answer: nothing(), fault: /** @type {any} */ (null), isRunning: true };

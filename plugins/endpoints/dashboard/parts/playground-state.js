@@ -19,7 +19,7 @@ if (kept) mark();
 
 /**
  * Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id.
- * `filled`: what of the address filled the form last.
+ * `filled`: the part of the address that filled the form last.
  */
 let draft = {
   form: emptyForm,
@@ -68,7 +68,7 @@ async function loggedForm(id) {
 
 /**
  * The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models,
- * and a form may be behind the `#`. `isFilled`: what the address names is in it. `isDue`: it is to be sent without another click.
+ * and a form may be behind the `#`. `isFilled`: the draft has what the address names. `isDue`: the draft is sent without another click.
  * @param {URLSearchParams} params @param {any} models
  */
 function useDraft(params, models) {
@@ -80,10 +80,10 @@ function useDraft(params, models) {
   const replay = params.get('replay');
   const model = params.get('model');
   const { hash } = location;
-  // the link past the list of pages is no form, and makes an entry of the history without the mark
+  // `#main` is the link "Skip to the page": it is not a form, and its entry of the history has no mark
   const isPast = hash === '#main';
   const source = replay ?? model ?? (isPast ? '' : hash);
-  // who comes back finds the draft as it was, with its answers
+  // an address fills the form once: a person who comes back finds the draft as it was, with its answers
   const isFilled = source === '' || (state.filled === source && (isPast || history.state?.isFilled));
   const isCompared = params.has('compare');
   const [isDue, setDue] = useState(false);

@@ -60,7 +60,7 @@ function momentOf(text) {
 /** Parameters of an address that are neither times nor filters: they say how a page shows its data. */
 const ofPages = ['cols', 'cursor', 'live', 'log', 'tab', 'by', 'sub', 'metric', 'view', 'top', 'rank', 'sort', 'order', 'meta'];
 
-/** Every other name is a filter: the server reports an unknown one. @param {string} name */
+/** Every name that is not of a page and not a time is a filter: the server reports an unknown filter. @param {string} name */
 export const isFilter = (name) => !ofPages.includes(name) && !timeFilters.includes(name);
 
 /** Whether there is such a filter. @param {string} name */
@@ -111,7 +111,7 @@ export function rangeHolding(at, params, now = timeNow()) {
 export function apiParams(params, more = {}) {
   const asked = new URLSearchParams();
   for (const name of timeFilters) if (params.has(name)) asked.set(name, params.get(name) ?? '');
-  // the server takes a range without a begin as one that ends now
+  // without `since` and `from`, the server starts the range a day before now, even if `to` is earlier
   if (momentOf(asked.get('to')) !== null && !asked.has('since') && !asked.has('from')) {
     asked.set('from', new Date(rangeOf(params).from).toISOString());
   }
@@ -128,7 +128,7 @@ export function addFilter(params, { field, value, not }) {
   next.delete('cursor');
   if (timeFilters.includes(name)) return withTime(next, name, value);
   if (field === 'q') next.delete(name);
-  // a lower and an upper one together are a range
+  // a lower and an upper bound together are a range; a new lower bound replaces the old lower bound
   if (isBound(field, value)) for (const bound of next.getAll(name)) if (bound[0] === value[0]) next.delete(name, bound);
   if (!next.getAll(name).includes(value)) next.append(name, value);
   return next;
@@ -144,7 +144,7 @@ export function onlyFilter(params, filter) {
   return addFilter(next, filter);
 }
 
-/** Where two times contradict each other, the newer one stays. */
+/** Sets `since`, `from` or `to`, and removes the parameters of time that contradict the new one. */
 function withTime(params, name, value) {
   const others = timeFilters.filter((other) => other !== name);
   params.set(name, value);

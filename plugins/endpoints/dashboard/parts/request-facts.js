@@ -65,7 +65,7 @@ export function RequestFacts({ data: { record } }) {
     <${Ends} record=${record} />`;
 }
 
-/** Values that a record holds under names of their own, with links to other requests that have them. */
+/** Metadata, or fields of plugins, each with a link to the requests that have the same value, and to a breakdown. */
 function Values({ values, prefix, record }) {
   const asking = askingOf(record);
   return html`<table class="table"><tbody>${Object.entries(values).map(

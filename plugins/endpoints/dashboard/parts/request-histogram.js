@@ -21,8 +21,8 @@ export const zoomOf = (params) => (from, to) =>
   go(hrefOfRange(params, { from: new Date(from).toISOString(), to: new Date(to).toISOString() }));
 
 /**
- * @param {{ points: any[], bucketMs: number, range: { from: number, to: number
- * }, params: URLSearchParams, height?: number, isBare?: boolean }} props
+ * @param {{ points: any[], bucketMs: number, range: { from: number, to: number }, params: URLSearchParams, height?: number,
+ *   isBare?: boolean }} props
  */
 export function RequestHistogram({ points, bucketMs, range, params, height = 84, isBare = true }) {
   const { times, at } = filled(points, range, bucketMs);

@@ -14,7 +14,7 @@ export function RequestPanel({ id, params, records }) {
   useLayoutEffect(() => {
     const { current } = panel;
     const writing = document.activeElement;
-    // this part may be loaded late, and somebody may have begun to write: the other letters of the word would be keys of the page
+    // this part may be loaded late, when somebody already writes in a field: without that focus, the next letters would be keys of the page
     if (!isTyping(writing) || writing.value === '') current?.focus({ preventScroll: true });
     return () => void (current?.contains(document.activeElement) && rowOr(shown.current)?.focus({ preventScroll: true }));
   }, []);

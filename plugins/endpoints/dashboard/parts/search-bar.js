@@ -27,7 +27,7 @@ const offeredValues = { ...examples, since: Object.keys(presets) };
 /** safety: a field may have the name of a property that every object has, such as `constructor`. */
 const own = (lists, field) => (Object.hasOwn(lists, field) ? lists[field] : []);
 
-/** What may come next, for the word under the cursor. */
+/** What may come next, for the last word of the text. */
 function suggestions(word, facets) {
   const [, minus = '', field, typed] = /^(-?)((?:meta|field)\.[^\s=:]+|[a-z.]+)[:=](.*)$/.exec(word) ?? [];
   if (field !== undefined) {
@@ -51,7 +51,7 @@ function suggestions(word, facets) {
     .map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 
-/** What is wrong with filters whose names this page does not know. The server knows all names, and which of them is near. */
+/** What is wrong with filters whose names this page does not know. The server knows all names, and suggests the nearest. */
 const faultOf = (params) =>
   ask(`/api/facets?${apiParams(params)}`).then(
     () => null,
@@ -166,7 +166,7 @@ function Words({ offered, at, take }) {
 
 const ClearAll = ({ params }) => html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`;
 
-/** A request whose whole id is known: beside the list, or beside the list of the same filters. @param {string | null} id */
+/** The address of a request by its whole id: the panel beside the list on Logs, else the page of the request. @param {string | null} id */
 const requestHref = (id) => (location.pathname === '/dashboard/logs' ? withParams({ log: id }) : `/dashboard/logs/${id}`);
 
 function withoutFilters(params) {

@@ -137,7 +137,7 @@ function Lost({ many, dropped, refused }) {
   return html`<${Notice} tone="warn" title=${`${plural(many, 'record')} lost since the start`}>${full}${dead}<//>`;
 }
 
-/** The notice that every page but Config shows, which says why. */
+/** The notice that a change of the config is not used. Config does not show it, because Config says why. */
 const ReloadBanner = ({ reload }) =>
   reload !== null &&
   !reload.isUsed &&

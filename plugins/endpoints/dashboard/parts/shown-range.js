@@ -2,8 +2,8 @@
 import { useRef } from './html.js';
 
 /**
- * While the data of another range is loading, this is the range before: with the new one, the figures would be those of another time,
- * and the charts would be empty.
+ * The range of the address, or the range before while the data of a new range is loading: with the new range, the figures would be
+ * those of another time, and the charts would be empty.
  * @template Range
  * @param {Range} range the range of the address
  * @param {boolean} isLoading

@@ -3,7 +3,7 @@
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
 
-/** Fields whose inner names are free. */
+/** Fields whose inner names the caller chooses: a `native` in them is the caller's. */
 const schemas = new Set(['function', 'response_format', 'metadata']);
 
 /**
@@ -36,8 +36,8 @@ const longest = 100_000;
 const named = /^\/:host\/deployments\/:model(?=\/)/;
 
 /**
- * @param {any} body @param {Record<string, string>} [metadata] @param
- * {string} [path] of the door, as in a record; found by the body where absent
+ * @param {any} body @param {Record<string, string>} [metadata]
+ * @param {string} [path] of the door, as in a record; found by the body where absent
  */
 export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
   // curl sends a header without a value only if its name ends with a semicolon

@@ -6,7 +6,7 @@ import { nameOf } from './value-name.js';
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
 /**
- * The part of the whole that the parts leave; 0 where the difference is only the rounding of floats.
+ * The whole minus its parts; 0 where the difference is only the rounding of floats.
  * @param {number} whole @param {number[]} parts
  */
 function restOf(whole, parts) {

@@ -5,7 +5,7 @@ const indentOf = (line) => line.search(/\S|$/);
 const mostBelow = 30;
 
 /**
- * The places of the lines that have the words, with the lines that they belong to, and with those that belong to them.
+ * The places of the lines that contain the words, of the lines above that each belongs to, and of the lines below that belong to it.
  * @param {string[]} lines @param {string} words @returns {{ shown: number[], found: number }}
  */
 export function linesWith(lines, words) {

@@ -1,6 +1,6 @@
 /**
- * A text of many lines that can be searched. What is found is shown with the
- * lines that it belongs to, and with those that belong to it, by indentation.
+ * A text of many lines that can be searched. By indentation, a line that is found is shown
+ * with the lines above that it belongs to, and with the lines below that belong to it.
  */
 import { html, useEffect, useMemo, useRef } from './html.js';
 import { Copy } from './copy.js';

@@ -7,8 +7,8 @@ import { logTicks, timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
 
 /**
- * `estimated` says which of the values contain estimates. @typedef {{ label:
- * string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line
+ * `estimated` says which of the values contain estimates.
+ * @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line
  */
 
 const above = 6;
@@ -21,11 +21,11 @@ function stacked(lines) {
 }
 
 /**
- * From which value to which an axis goes, and where on it a value is, from 0 to 1. A logarithmic axis begins at a power of ten.
+ * The ends of an axis, and the place of a value on the axis, from 0 to 1. A logarithmic axis begins at a power of ten.
  * @param {number[]} values @param {boolean} isLog
  */
 function axisOf(values, isLog) {
-  // without values an axis from 1 to 1 would have no places
+  // without the factor, a logarithmic axis without values would go from 1 to 1, and no value would have a place
   const top = 1.06 * (Math.max(0, ...values) || 1);
   const low = isLog ? 10 ** Math.floor(Math.log10(Math.min(top, ...values.filter((value) => value > 0)))) : 0;
   return { low, top, shareOf: (value) => (isLog ? Math.log(Math.max(value, low) / low) / Math.log(top / low) : value / top) };
@@ -125,7 +125,7 @@ function useWidth(box) {
 }
 
 /**
- * Where the pointer is on the chart, and from where it drags. What it dragged over is zoomed into.
+ * The place of the pointer on the chart, and the place where a drag began. The end of a drag zooms to the range of the drag.
  * @param {{ scales: any, width: number, bucketMs: number, onZoom?: (from: number, to: number) => void }} chart
  */
 function usePointer({ scales, width, bucketMs, onZoom }) {

@@ -7,7 +7,7 @@ import { html } from './html.js';
  */
 export const nameOf = (value, none = '(none)') => (value === '' ? '(empty)' : (value ?? none));
 
-/** A name that is cut before its end where room is short: long names of models often differ only there. @param {string} name */
+/** A name that is cut before its last 8 characters in a narrow place: long names of models often differ only there. @param {string} name */
 export function cut(name) {
   const [, begin, end] = /^(.{12,})(.{8})$/su.exec(name) ?? [];
   return end === undefined ? name : html`<span class="cut" dir="auto"><span>${begin}</span><span>${end}</span></span>`;

@@ -19,7 +19,7 @@ function rowsOf(record) {
   const { attempts, durationMs } = record;
   const starts = startsOf(record);
   const ends = attempts.map((attempt, at) => starts[at] + attempt.durationMs);
-  // for attempts at one time, the first one that ended comes first
+  // attempts are listed in the order in which they ended, so of attempts at one time the first in the list may not have begun first
   const own = attempts.length === 0 ? durationMs : Math.min(...starts);
   const rows = attempts.flatMap((attempt, at) => {
     const before = Math.max(own, ...ends.filter((_, other) => starts[other] < starts[at] || (starts[other] === starts[at] && other < at)));
@@ -93,7 +93,7 @@ function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenM
   };
 }
 
-/** When the attempt began that is compared with others: with the request, unless other attempts came before. */
+/** When the last attempt began, which is compared with other requests; 0, the start of the request, where it is the only attempt. */
 const comparedFrom = (record) => (record.attempts.length > 1 ? (startsOf(record).at(-1) ?? 0) : 0);
 
 /** The usual time of the first token and of the whole answer, each from its p50 to its p95. */
@@ -106,7 +106,7 @@ function bandsOf(typical, { stream }) {
   ].filter(([, p50]) => p50 !== null);
 }
 
-/** Of a usual time that is many times longer than the request, this much is shown, so that the request itself can still be seen. */
+/** The bar of the usual time ends at this many times the request's own time: a longer bar would make the request's bar invisible. */
 const mostStretched = 4;
 
 /** @param {{ record: any }} props */
