@@ -94,7 +94,7 @@ function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, ci
   const limits = own.length === 0 && model.context_length > 0 ? [model.context_length] : own;
   if (input === null || (request.ask === undefined && limits.length === 0)) return null;
   const most = Math.max(request.ask === undefined ? Math.min(...limits) * (request.n ?? 1) : 0, completionTokens(usage) ?? 0);
-  // the prices of the tier or the hour, where the dearer of two prices may be the other one
+  // the prices of this tier and hour, because they decide whether thinking or the answer is dearer
   const prices = pricesFor({ ...usage, input }, listed, circumstances);
   const thoughtIsDearer = dollars(prices.internal_reasoning) > dollars(prices.completion);
   return {

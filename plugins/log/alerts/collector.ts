@@ -94,7 +94,7 @@ function add({ sums }: Counted, value: string, { requests, bad, dollars }: Sum):
   sum.dollars += dollars;
 }
 
-/** Null: the request has none, and the rule is not about it. */
+/** The value that the rule is by, such as the model. Null: the request has no such value, and the rule does not count it. */
 function valueOf({ key, model, provider, metadata }: RequestRecord, by: string): string | null {
   if (by === 'all') return '';
   if (by === 'key') return key;

@@ -11,7 +11,7 @@ import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
 import type { ShownAlerts } from './watch.ts';
 
-/** safety: the parent handles a message that is on its way when it reads again. Sending it once more would count it twice. */
+/** safety: a parent that is busy handles a message later. A worker that did not wait so long would send its counts a second time. */
 const patienceMs = 86_400_000;
 
 const nothing = { webhook: null, rules: [] };

@@ -78,8 +78,8 @@ export class RuleSums {
   }
 
   /**
-   * The sum of each value. A value without requests is reported once more, and then forgotten. Of too many values
-   * those with the least to tell are forgotten, each reported as one without requests, so that its alert ends.
+   * The sum of each value. A value without requests is reported once more, and then forgotten. Of too many values, those with the
+   * lowest cost or the fewest bad requests are forgotten. Each of these is reported as a value without requests, so that its alert ends.
    */
   *sums(now: number): Generator<readonly [value: string, sum: Sum]> {
     const found = Array.from(this.#windows, ([value, window]) => [value, window.sum(now)] as const);

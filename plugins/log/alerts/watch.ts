@@ -128,8 +128,8 @@ function isBeyond({ watches, above, least }: AlertRule, { requests, bad, dollars
 }
 
 /**
- * Whether an alert is over. It stays active while fewer requests than the rule asks for are
- * as bad. A provider is down until it answers: a provider that nobody asks has not recovered.
+ * Whether an alert is over. It stays active while the requests are as bad, even if they are fewer than
+ * the rule asks for. A provider is down until it answers: a provider that nobody asks has not recovered.
  */
 function isOver(rule: AlertRule, sum: Sum): boolean {
   return rule.watches === 'provider' ? sum.bad < sum.requests : !isBeyond({ ...rule, least: 1 }, sum);

@@ -44,8 +44,8 @@ export const subjectOf = ({ by, watches }: AlertRule, value: string): string =>
 
 /**
  * wire: Slack reads &, < and > as markup, such as <!channel> (docs.slack.dev, Formatting message text). Mattermost reads @channel and
- * Markdown (developers.mattermost.com, Incoming webhooks), Discord @everyone: a space without width ends both and is not seen. All
- * of them make a link of an address.
+ * Markdown (developers.mattermost.com, Incoming webhooks), Discord @everyone: a zero-width space breaks such a mark and is invisible.
+ * All of them turn an address into a link.
  */
 const escaped = (text: string): string =>
   text

@@ -98,7 +98,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
   }
 }
 
-/** SQLITE_IOERR and SQLITE_FULL. SQLite also reports the first where the disk has no room for the files beside the database. */
+/** SQLITE_IOERR and SQLITE_FULL. SQLite reports SQLITE_IOERR also where the disk has no room for the files beside the database. */
 const ofDisk = new Set([10, 13]);
 
 const fixOf = (error: unknown): string =>

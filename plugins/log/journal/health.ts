@@ -9,8 +9,8 @@ const patienceMs = 300;
 
 /**
  * Adds to the health report whether the store answers and takes records.
- * The store is asked at most once a second, however often the report is.
- * @param trouble of the journal: the store gets no records, or not all of them
+ * The store is asked at most once a second, even where the report is read more often.
+ * @param trouble says why the journal gives the store no records, or not all of them; null: the store gets all
  * @param peers the other workers: each has a journal of its own, and the report covers all of them
  */
 export function createHealth(

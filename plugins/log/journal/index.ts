@@ -1,8 +1,8 @@
 /**
- * Puts every request on record, exactly once, whatever process dies (of requests whose caller is not known, the
- * core passes on a sample). A request is in the journal when it is dispatched (`open`) and again before the last
- * byte of its answer leaves (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. Nothing here
- * fails or changes a request, unless `durability: strict` asks for it, or delays it by more than its own write.
+ * Puts every request on record, exactly once, whatever process dies (of requests whose caller is not known, the core passes on a
+ * sample). A request is written into the journal when it is dispatched (`open`) and again before the last byte of its answer leaves
+ * (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. This plugin changes no request, and delays a request
+ * only by the write of that request. Only `durability: strict` makes a request fail because of the journal.
  */
 import { hash } from 'node:crypto';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -98,7 +98,7 @@ export default definePlugin<Options>({
       writers.add(writer, client.endElsewhere);
       await client.open({ store, url, dataDir, root, folder, retentionDays, isDurable });
     });
-    /** Requests that asked for their bodies not to be kept, while they run. */
+    /** Ids of running requests whose bodies are not kept: the request or its key asks for that. */
     const withoutBodies = new Set<string>();
     hooks.metadata.tap((metadata, context) => {
       if (keepsNoBodies(context)) withoutBodies.add(context.id);
@@ -123,8 +123,8 @@ export default definePlugin<Options>({
 });
 
 /**
- * safety: a request is on record before it is dispatched, so that a process killed right after
- * it leaves `interrupted` and no hole. A hedge waits for the same write as the first attempt.
+ * safety: the start of a request is in the journal before a provider is asked. If the process is killed right after that, the log has
+ * an `interrupted` record of the request. A hedge waits for the same write as the first attempt.
  */
 class Starts {
   readonly #journal: Pick<OwnJournal, 'start'>;

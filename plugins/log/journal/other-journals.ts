@@ -18,7 +18,7 @@ export class OtherJournals {
     peers?.answer('flush', async () => await client.flush());
   }
 
-  /** Reads the log after the others have stored what they had. */
+  /** Calls `read` after the other workers have stored their records, or have not answered in time. */
   async before<Result>(read: () => Promise<Result>): Promise<Result> {
     if (this.#peers === null) return await read();
     if (performance.now() - this.#freshAt > freshMs) {

@@ -33,7 +33,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     async get(id) {
       const found = await others.before(() => client.get(id)).catch(refuse);
       if (found !== null || !isFresh(id, Date.now())) return found;
-      // a read shortly after another one does not flush the journal, but the caller has this id from a complete answer
+      // a read shortly after another one drains no journal; but the caller may have this id from a complete answer, and expects its record
       await catchUp();
       return await client.get(id).catch(refuse);
     },
@@ -113,7 +113,7 @@ async function statusOf({
   try {
     const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
     const found = trouble();
-    // records that the journal could not write are still in memory
+    // records that the journal could not write are still in memory, so they are not lost
     if (depthBytes === 0 && found !== 'journal_not_written') gone.records = Math.max(0, written - drained);
     const standing = found === null ? { connected, error } : { connected: false, error: found };
     return {

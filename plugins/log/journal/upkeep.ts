@@ -33,16 +33,16 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
   }
 }
 
-/** From this empty part of the file on, it is worth writing the rest anew. */
+/** The file is made smaller where at least this share of it is empty. */
 const worthwhile = 0.25;
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /**
- * Gives the room of deleted records back to the disk: SQLite would keep it in its
- * file, for new records. Returns a sentence about it; empty where there is little.
+ * Gives the room of deleted records back to the disk: SQLite would keep that room in its file, for new records.
+ * Returns what the operator reads about the file; empty where less than a quarter of the file is empty.
  */
 function giveBack(dataDir: string): string {
-  // the other folder of SQLite for temporary files may be in memory
+  // the folder that SQLite takes for temporary files by default may be in memory
   process.env['SQLITE_TMPDIR'] ??= dataDir;
   const database = new DatabaseSync(sqliteFile(dataDir), { timeout: 5000 });
   try {
@@ -50,9 +50,9 @@ function giveBack(dataDir: string): string {
     const [empty, all, pageBytes] = [pragma('freelist_count'), pragma('page_count'), pragma('page_size')];
     if (empty < all * worthwhile) return '';
     const { bavail, bsize } = statfsSync(dataDir);
-    // SQLite writes the rest into a temporary file, and from there into the journal of the database
+    // `vacuum` writes the records that stay into a temporary file, and from there into the write-ahead log (-wal)
     const needed = 2 * (all - empty) * pageBytes;
-    // safety: a disk that this fills up would take no records of a gateway that serves
+    // safety: if `vacuum` filled the disk, a gateway that serves could write no records
     if (bavail * bsize < needed) {
       return ` The file keeps its size, because ${megabytes(needed)} of free disk are needed to make it smaller; new records use its empty ${megabytes(empty * pageBytes)}.`;
     }
@@ -124,7 +124,7 @@ async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfi
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
     // safety: SQLite begins a copy anew when another process has written meanwhile, and a
-    // large log under traffic would never be copied. An open read keeps what the copy sees
+    // large log under traffic would never be copied. An open read transaction shows the copy one unchanged state of the log
     database.exec('begin; select 1 from sqlite_master');
     await backup(database, unfinished);
   } finally {

@@ -96,7 +96,7 @@ export default definePlugin<Options>({
         machine.learn(worker, text as WorkerText);
         const { ended } = machine;
         const others = await ask('text', null, { withinMs: workerMs, except: worker });
-        // a worker that ended after it answered was counted by its previous text
+        // a worker that ended after its answer is counted by its previous text already; its answer would count it twice
         if (machine.ended === ended) for (const other of others) machine.learn(other.worker, other.answer as WorkerText);
         return await machine.text();
       },

@@ -1,4 +1,4 @@
-/** What a record does not say about its request, kept from its arrival to its record. */
+/** What spans need of a request and its record does not say, kept from the arrival of the request to its record. */
 import type { Parent } from './trace-context.ts';
 
 export interface Note {

@@ -42,7 +42,7 @@ interface ClientEvents {
 }
 
 const queryMs = 10_000;
-/** cost: under load, V8's default of 48 MB makes the process 140 MB larger, and 24 MB makes it 20 MB larger, for the same CPU. */
+/** cost: V8's young generation. Under load, its default of 48 MB adds 140 MB to the process, and 24 MB adds 20 MB, for the same CPU. */
 const youngMb = 8;
 const backoffMs = { first: 100, most: 5000 };
 

@@ -66,7 +66,7 @@ export class Drain {
   /** How many records of this gateway are in the store. */
   drained = 0;
   lastDrainAt: number | null = null;
-  /** Whether the last step left nothing, except records that may wait for more. */
+  /** Whether the last step stored all records that the journals had when it began. Records that came later may wait for more. */
   isCaughtUp = false;
 
   readonly #settings: DrainSettings;
@@ -120,7 +120,7 @@ export class Drain {
     for (const id of ids) this.#endElsewhere.add(id);
   }
 
-  /** Call this when nothing waits. Otherwise the next process would store records again that were deleted in the store meanwhile. */
+  /** Writes the cursor; call this when nothing waits. Without the cursor the next process stores again what was deleted in the store. */
   rest(): void {
     this.#own.note();
   }
@@ -175,8 +175,8 @@ export class Drain {
       // cost: the next batch is prepared while the database works
       if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
     } catch {
-      // safety: the next step reads it again, and throws. If this step threw,
-      // that one would insert this batch again beside the running insert
+      // safety: the next step reads the journal again, and throws. A throw here would leave the insert running, and the next
+      // step would insert the same batch beside it
     }
     await inserted;
     // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none

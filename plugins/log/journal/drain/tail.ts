@@ -46,7 +46,7 @@ export class Tail {
   #open: Map<string, string>;
   /**
    * cost: all reads go into the same memory. V8 counts the bytes of buffers,
-   * and collected the whole heap for each new one of eight megabytes.
+   * and collected the whole heap for each new buffer of eight megabytes.
    */
   #room: Buffer = none;
   /** The part of that memory that was read last. */
@@ -173,7 +173,7 @@ export class Tail {
     if (this.#room.length > readBytes) this.#room = none;
   }
 
-  /** Saves the cursor on a disk that the journal has filled: the store has the oldest segment, so it is deleted to make room. */
+  /** Saves the cursor, then deletes the segments that the store has. On a full disk the oldest of them makes room for the cursor first. */
   #saveAndUnlink(): void {
     try {
       this.#save();
@@ -215,7 +215,7 @@ export class Tail {
         return frameOf(decoded.kind, decoded.content);
       }
       const isClosed = this.#isEnded || this.#hasAfter(at.segment);
-      // the writer may have added to this segment after it was read, before it began the next segment
+      // the writer may have added to this segment after the read above, and then have begun the next segment
       if (decoded === 'incomplete' && (!isClosed || this.#grown(at, whole.length - begin))) return 'waiting';
       if (whole.length > begin) {
         this.#stepOver(at);

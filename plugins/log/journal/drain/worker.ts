@@ -65,7 +65,7 @@ async function open(): Promise<void> {
   try {
     await store.open();
     isOpen = true;
-    // keeps the code that only this thread has loaded for the next start, however this process ends
+    // writes the compiled code of this thread into the cache on disk now: the next start needs it, however this process ends
     module.flushCompileCache();
     tell({ type: 'opened', refusal: null });
   } catch (error) {
@@ -81,7 +81,7 @@ let takesRecords = true;
 let toldDrained = 0;
 let toldBuried = 0;
 
-/** If this thread fails, the next one continues the count from here. */
+/** Runs one step, and tells the request thread how many records are stored. If this thread fails, the next thread counts on from there. */
 async function step(): Promise<boolean> {
   const isMore = await drain.step().finally(tellBuried);
   takesRecords = true;
@@ -106,7 +106,7 @@ async function work(mayRest: () => boolean): Promise<void> {
     // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // a thread that is about to end may not have called the store at all
+  // a thread that is about to end may not have called the store, so it does not know whether the store answers again
   if (!phase.isClosing) recovered();
 }
 
@@ -284,7 +284,7 @@ async function answer({ id, call, args, until }: Ask): Promise<void> {
     answered = { value: await answerOf(call, args) };
   } catch (error) {
     answered = blameOf(error);
-    // otherwise a gateway that gets no records would not open the database that replaced its own
+    // without this, a gateway that gets no requests would not make its tables in a database that has replaced the old one
     if (lacksTables(error)) {
       failed(error);
       wake();

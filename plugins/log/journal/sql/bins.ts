@@ -29,7 +29,7 @@ export const isBinned = (column: string | null): column is Binned => column !== 
 export const binSql = (column: Binned): string =>
   `(case ${bounds[column].map((bound, bin) => `when ${column} < ${bound} then ${bin}`).join(' ')} else ${bounds[column].length} end)`;
 
-/** The numbers of its bins, that of the largest values first. */
+/** The numbers of the bins of a column; the bin of the largest values comes first. */
 export const binsOf = (column: Binned): readonly number[] =>
   Array.from({ length: bounds[column].length + 1 }, (_, bin) => bounds[column].length - bin);
 

@@ -43,7 +43,7 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   return body;
 }
 
-/** safety: fields for another server may hold a secret of the caller, which no provider gets either. */
+/** safety: settings of a client library, such as `api_key`, may hold a secret of the caller. No provider gets them either. */
 const masked = (fields: Fields): Fields =>
   Object.keys(fields).some(isClientSetting)
     ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isClientSetting(name) ? mask : value]))

@@ -20,8 +20,8 @@ const mostLooks = 200_000;
 const fewLeft = 256;
 
 /**
- * Returns a function that gives the difference of a text from this one.
- * cost: most texts begin or end as this one does. The index of its pieces is built once for all texts, and takes longer than a short text.
+ * Returns a function that gives the difference of a text from `base`.
+ * cost: most texts begin or end as `base` does. Its index is built once for all texts: that takes longer than comparing a short text.
  */
 export function differencesFrom(base: string): (text: string) => Difference {
   let places: ReadonlyMap<string, number> | null = null;

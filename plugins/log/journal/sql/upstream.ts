@@ -1,6 +1,6 @@
 /**
  * The requests to providers. In the journal they are a line of JSON with everything but the bodies, and then the bodies unchanged.
- * A store keeps each body as its difference from the request of the caller, of which most of it is a copy.
+ * A store keeps each body as its difference from the request of the caller, because most of the body is a copy of that request.
  */
 import type { RequestRecord } from '../../../../core/pipeline/context.ts';
 import type { UpstreamRequest } from '../../../../core/log/store.ts';

@@ -251,7 +251,7 @@ function statusSql(values: readonly string[], params: Params): string {
     .join(' or ');
 }
 
-/** cost: an index holds the few requests with several attempts. */
+/** cost: with `attempts > 1` the database uses the index of the few requests with several attempts. */
 function countSql(column: string, { field, values }: Condition, params: Params): string {
   if (!values.every((value) => /^\d{1,9}$/.test(value))) throw new BadQuery(`"${field}" is a whole number, or a bound.`);
   const list = values.map((value) => `cast(${params.add(value)} as integer)`).join(', ');
@@ -278,7 +278,7 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
     throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
   }
   const bound = boundOf(condition);
-  // cost: an index holds the few requests with several attempts
+  // cost: with `attempts > 1` the database uses the index of the few requests with several attempts
   const several =
     known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1))
       ? 'r.attempts > 1 and '
@@ -326,8 +326,8 @@ const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery =>
 
 /**
  * Whether the bodies of the row with this id hold a text. They are stored as JSON, so the text is searched for as JSON writes it.
- * cost: as a value, and not a join or `exists`: PostgreSQL takes a text for rare, and for a join it would search the bodies of all
- * records first.
+ * cost: this is a subquery with one value, not a join or `exists`: PostgreSQL expects that few rows have the text, and for a join it
+ * would search the bodies of all records first.
  */
 export function textSql(text: string, id: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
   const written = JSON.stringify(text.toWellFormed())
@@ -339,8 +339,8 @@ export function textSql(text: string, id: string, { params, grammar }: Pick<Writ
 }
 
 /**
- * Whether a request counts as an error. Sums are kept by it, because the outcome
- * alone does not say it of a caller that left; the API has no such dimension.
+ * A dimension that the API does not have: whether a request is an error. Sums are kept by it, because the outcome `gone` (the
+ * caller left) alone does not say whether the request is one.
  */
 export const failed = 'failed';
 
@@ -355,6 +355,6 @@ export function dimensionSql(by: string, params: Params, grammar: Grammar): stri
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;
   if (kind === 'flag') return flagText(String(column));
-  // cost: as an expression it uses no index of the column, which would give the groups in order but read the whole time range
+  // cost: for an expression no index of the column is used. That index gives the groups in order, but reads the records of all times
   return `(r.${column} || '')`;
 }

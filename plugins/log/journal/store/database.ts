@@ -50,7 +50,7 @@ function placeOf(url: string): string {
   return parsed === null ? '(address not shown)' : `${parsed.host}${parsed.pathname}`;
 }
 
-/** Reading the store does not need the right to write it, nor any right to the journals, so it looks well without them. */
+/** Finds a file that this user may not read and write. `migrations` does not notice that, because it only reads, and only the store. */
 function hindranceIn({ store, dataDir }: StoreSettings): { text: string; fix: string } | null {
   const root = rootOf(dataDir);
   const files = store === 'sqlite' ? ['', '-wal', '-shm'].map((part) => sqliteFile(dataDir) + part) : [];

@@ -16,7 +16,7 @@ export const rowColumns = recordColumns
   .join(', ');
 
 const largestPage = 1000;
-/** The most rows for which a bound's index pays. */
+/** An index that is not in the order of the list is used only where fewer rows than this match. */
 const rareRows = 2000;
 /** How many bodies one page of a search looks through. */
 const searchedRows = 5000;

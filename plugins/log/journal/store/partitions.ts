@@ -14,7 +14,7 @@ const suffixOf = (number: number): string => new Date(number * week).toISOString
 /**
  * One statement for each table.
  * safety: `create table … partition of` would wait until nobody reads the table. A backup by pg_dump
- * reads it for hours, and records would wait as long; to attach a table waits for no reader.
+ * reads it for hours, and records would wait as long; `attach partition` waits for no reader.
  */
 export const createWeek = (number: number): readonly string[] =>
   tables.map((table) => {

@@ -4,7 +4,7 @@ import type { ClientConfig } from 'pg';
 const schemes = /^(?:postgres(?:ql)?|socket):/i;
 
 /**
- * Whether the driver can read it: a URL, or the folder of a socket. In a password `/ # ? %` are percent-encoded.
+ * Whether the driver can read the address: a URL, or the folder of a socket. In a password `/ # ? %` are percent-encoded.
  * wire: as pg-connection-string 2 takes it, where a URL may have a user
  * and no host, and a space, or a `%` that begins no code, means itself.
  */
@@ -15,7 +15,7 @@ export function isAddress(url: string): boolean {
     // decodeURI throws where a code is no character
     decodeURI(text);
     const parsed = schemes.test(text) ? URL.parse(text.replace('@/', '@localhost/')) : null;
-    // safety: behind p@ss#word the rest is a fragment, and a part of the password would be looked up as the host
+    // safety: in a password such as p@ss#word, the text from # on is a fragment, and `ss` would be looked up as the host
     return parsed !== null && parsed.hash === '';
   } catch {
     return false;
@@ -49,8 +49,8 @@ export function faultOfAddress(url: string | null): string | null {
 const checking = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
 /**
- * The same address, with `sslmode` said as what it does. wire: pg 8 checks certificate and name in each mode but `disable` and
- * `no-verify`, and where the address calls that by another name it writes nine lines of warning at each start.
+ * The same address, with the `sslmode` that names what the driver does. wire: pg 8 checks certificate and name in each mode except
+ * `disable` and `no-verify`. Where the mode has another name than `verify-full`, pg writes nine lines of warning at each start.
  */
 export const verified = (url: string): string => (url.includes('uselibpqcompat=') ? url : url.replace(checking, '$1verify-full'));
 
@@ -73,7 +73,7 @@ export const connectionOf = (url: string): ClientConfig => ({
 export const unlimited = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 } satisfies Partial<ClientConfig>;
 
 /**
- * Whether a pooler before the server refused those limits.
+ * Whether a pooler in front of the server refused the time limits of a connection.
  * wire: PgBouncer, by its ignore_startup_parameters, whose default is none: https://www.pgbouncer.org/config.html
  */
 export const refusesLimits = (error: unknown): boolean =>

@@ -216,9 +216,9 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
 }
 
 /**
- * cost: one statement for each table, at the same time on connections of their own. Each is a transaction of its own: if one fails,
- * the whole batch is inserted again, and rows that are there already stay as they are.
- * safety: no statement has a name. A pooler may send each one over another connection, which does not know it, or has one of that name.
+ * cost: each table has one statement, and these run at the same time on separate connections. Each is a transaction of its own: if one
+ * fails, the whole batch is inserted again, and rows that are there already stay as they are.
+ * safety: no statement has a name. A pooler may send each over another connection, which does not know the name, or uses it already.
  * safety: the requests come last. A record is seen as soon as its request is there, and must not be seen without its texts.
  */
 async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
@@ -284,7 +284,8 @@ async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void
 
 /**
  * Each statement is a transaction of its own, while no other process makes or drops weeks.
- * safety: a list has one table while it waits for another. If a transaction locked several of them, one of the two would fail.
+ * safety: a query that reads several tables holds one while it waits for the next. If a transaction here locked several tables too, the
+ * two would wait for each other, and one of them would fail.
  */
 async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void> {
   await connected(pool, (client) =>

@@ -82,7 +82,7 @@ function beginsAnew(file: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-  // safety: a process that still has the deleted file open uses these files with it, not with the new one
+  // safety: -wal and -shm belong to the deleted file. A process that has it open keeps them; SQLite must not read them with the new file
   for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
   return true;
 }
@@ -134,7 +134,7 @@ function configured(file: string, isDurable: boolean): DatabaseSync {
   if (statSync(file).size === 0) giveToOwner(file);
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
-    // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
+    // cost: the cache has 8 MB; one of 32 MB saves 2 of 68 µs a record, and stays in memory
     database.exec(`
       pragma page_size = 8192;
       pragma journal_mode = wal;

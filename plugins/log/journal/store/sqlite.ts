@@ -45,7 +45,7 @@ const grammar: Grammar = {
 
 type Bind = (value: unknown) => string;
 
-/** cost: the arrow is the faster way, but it takes a name with other signs for a path. */
+/** cost: `->>` is faster than `json_each`, but may read a name with special characters as a JSON path. */
 const metadataText = (key: string, bind: Bind): string =>
   /^\w[\w.-]*$/.test(key) ? `(r.metadata ->> ${bind(key)})` : `(select value from json_each(r.metadata) where key = ${bind(key)})`;
 
@@ -84,7 +84,7 @@ interface Statements extends BlockStatements {
 
 const attemptNames = Object.keys(attemptColumns) as (keyof AttemptRow)[];
 
-/** Leaves a row as it is that is there already. */
+/** The statement leaves a row that is there already as it is. */
 const insertSql = (table: string, columns: readonly string[]): string =>
   `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) on conflict do nothing`;
 
@@ -106,7 +106,7 @@ export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
 /** Opens the file with its tables, and opens it again where it was damaged, deleted or replaced. */
 function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDurable'>) {
   let inserts: Statements | null = null;
-  /** True: a file was closed because it was gone, and no other is open yet, because the disk may have no room for one. */
+  /** True: a deleted, replaced or damaged file was closed, and no other file is open yet, for example because the disk has no room. */
   let isLeft = false;
   const file = new SqliteFile(sqliteFile(dataDir), isDurable);
   const opened = (): DatabaseSync => file.database;

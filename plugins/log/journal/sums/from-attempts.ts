@@ -30,7 +30,7 @@ const oneOrNone = (flag: string): string => `case when ${flag} then 1 else 0 end
 
 const mostFaults = 50;
 
-/** Attempts that failed, and requests that failed without one. The most recent first. */
+/** Attempts that failed, and requests that failed without an attempt. The most recent first. */
 export async function faultsOf({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<Fault[]> {
   const params = new Params(grammar);
   const led = selectionOf(query, { params, grammar, withText: true, isLed: true });

@@ -30,7 +30,7 @@ export interface Grouping {
   readonly rank?: Rank;
 }
 
-/** A dimension may have as many values as there are records. */
+/** The limit of groups, because a dimension may have as many values as there are records. */
 const mostGroups = 20_000;
 const million = 1_000_000;
 const generated = 'r.stream and r.ttft_ms is not null and r.completion_tokens is not null and not r.estimated';
@@ -44,7 +44,7 @@ const counts: Readonly<Record<Counted, string>> = {
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
   // a request without a provider costs nothing: a dry run, or a client that left before
-  // any attempt. One that failed has a cost where its provider may charge for it
+  // any attempt. A request that failed counts only where its provider may charge for it
   unpriced:
     "sum(case when r.cost is null and r.provider is not null and (r.used or r.outcome not in ('refused', 'failed')) then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',

@@ -73,8 +73,8 @@ export class Roller {
 const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 
 /**
- * The oldest period first. Of periods with the same start, the longest is
- * first, and is summed up last, because it is made of the shorter ones.
+ * The oldest period first; `step` begins at the end of the list. Of periods with the same start, the
+ * longest is first, and so is summed up last, because it is made of the shorter ones.
  */
 async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));

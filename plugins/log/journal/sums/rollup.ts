@@ -29,11 +29,11 @@ export interface Period {
 
 /** The name under which the sums of all records are kept, beside the dimensions. If this row exists, the period is kept. */
 export const whole = '';
-/** The name under which it is kept that the sums have all dimensions. Those of earlier versions serve too, and are made again. */
+/** The name of the row that marks sums with all dimensions. Sums without it, of earlier versions, are used until they are made again. */
 export const complete = 'complete 4';
 /** All dimensions by which every period is summed up. */
 export const summed: readonly string[] = [...dimensions, ...attemptDimensions, failed];
-/** The name under which a list is kept of the names that were left out; the list is null if it would be too long. */
+/** The name of the row that lists the metadata keys and plugin fields without sums; the list is null if it would be too long. */
 export const leftOut = 'meta';
 
 /**
@@ -93,7 +93,7 @@ const longestSearchMs = 10_000;
 
 /**
  * The range of a search in parts, the newest first.
- * cost: SQLite answers one question at a time. While it read all bodies at once, all others and new records waited for seconds.
+ * cost: SQLite answers one query at a time. While it read all bodies at once, all other queries and new records waited for seconds.
  * PostgreSQL takes longer for parts than for the whole, and nobody waits for it.
  */
 async function* searchedIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery): AsyncGenerator<Range> {
@@ -250,7 +250,7 @@ async function keptPeriods(
   const [own, without] = [byStart(dimension), byStart(leftOut)];
   const kept: KeptPeriod[] = [];
   for (const { starts_at: at, data: all } of data.get(whole) ?? []) {
-    // where no record of the period has the name, the row of all records says the same: all of them are under null
+    // where no record of the period has this key or field, all records have the value null: the row of all records has their sums
     const isAbsent = all === '[]' || (isKeyed(dimension) && !isLeftOut(dimension, without.get(at)));
     const text = own.get(at) ?? (isAbsent ? (all as string) : 'null');
     const values = JSON.parse(text) as KeptValues;

@@ -113,7 +113,7 @@ export const keptOf = (sums: Sums): Kept => [
 
 /** cost: one answer reads thousands of kept sums, so each is added directly, without building a `Sums` of it first. */
 export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
-  // sums that are older than the last of the counted do not have it
+  // sums that an earlier version kept lack the counts that were added since
   for (let at = 0; at < counted.length; at++) into[counted[at] as Counted] += counts[at] ?? 0;
   if (cost !== null) into.cost = (into.cost ?? 0n) + BigInt(cost);
   into.latency.addKept(latency);

@@ -12,12 +12,12 @@ import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 type Credential = readonly [name: string, value: string, kept: string];
 
 /**
- * Fields of a request with servers that the provider asks, and the one in which SDKs
- * put more fields of their own; a client that sends it as it is may send a key in it.
+ * Fields of a request that name servers that the provider asks. SDKs merge the fields of
+ * `extra_body` into the request; a client that sends `extra_body` itself may send a key in it.
  */
 const holders = ['mcp_servers', 'data_sources', 'extra_body'];
 
-/** Names whose whole content is secret there: `connection_string` of `authentication` has the name of no secret. */
+/** Fields whose whole content is secret, because the names in it may not show that: `connection_string` in `authentication`. */
 const hidden = /^authentication$|headers$/i;
 
 /** The credentials in tools that the provider runs, and in the servers that it asks. */
@@ -51,7 +51,8 @@ const addressToKeep = (address: string): string =>
   /^data:/i.test(address) ? address : addressWithoutSecrets(address).replaceAll(/(?<=\/)(?<!^\w+:\/\/)[^/]{20,}/g, mask);
 
 /**
- * A JSON text without the values of these credentials. The name of a field counts too: a header may have the value `user`, and a role too.
+ * A JSON text without the values of these credentials. A value is replaced only in a field with the name of its credential, because the
+ * secret of a header may be `user`, and so may the `role` of a message.
  * safety: the text is read once, because a caller may send thousands of credentials. A text that is not JSON is not kept.
  */
 export function redacted(json: string, credentials: readonly Credential[]): string {

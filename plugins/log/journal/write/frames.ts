@@ -11,7 +11,7 @@ export const STARTED = 1;
 export const FINISHED = 2;
 /** cost: the parts of a finished request that the store takes as they are. The worker does not parse them. */
 export const IN_PARTS = 3;
-/** The same with what was sent to providers. */
+/** A frame as `IN_PARTS`, with what was sent to providers. */
 export const WITH_SENT = 4;
 type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS | typeof WITH_SENT;
 

@@ -114,18 +114,18 @@ function made(root: string): Instance {
 }
 
 const startedPatienceMs = 100;
-/** Less than the time that the core waits for an observer. */
+/** Less than the second that the core waits for a tap of `log`. */
 const strictPatienceMs = 900;
 
-/** The write; a disk that hangs does not delay the request. */
+/** Waits until the frame is written, but only 100 ms: a disk that hangs does not delay the request for longer. */
 async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
   const { writesNow } = writer;
   const written = writer.append(frame);
-  // cost: where no write can hang, this would make and clear a timer for each request
+  // cost: `within` makes and clears a timer for each request, which is useless where the write cannot hang
   await (writesNow ? written : within(written, startedPatienceMs, false));
 }
 
-/** The write, or an error: without a record on the disk, no provider is asked, and no answer ends. */
+/** Waits until the frame is written, or throws: without a record on the disk, no provider is asked, and no answer ends. */
 async function certain(written: Promise<boolean>): Promise<void> {
   if (await within(written, strictPatienceMs, false)) return;
   const why = 'The request log cannot be written now, and this gateway answers only requests that are on record.';

@@ -1,4 +1,4 @@
-/** The beginning of what a user asked, which a list of requests can show. It is part of the bodies: where they are not kept, it is not. */
+/** The beginning of what a user asked, for lists of requests. Where the bodies are not kept, this text is not kept either. */
 import type { ChatRequest, Message } from '../../../../core/chat.ts';
 
 const longest = 120;

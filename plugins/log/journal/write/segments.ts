@@ -1,6 +1,7 @@
 /**
  * The files of a journal: `<data_dir>/journal/<instance>/00000001.seg …`. Each instance has its own folder, with a `lock` that the
- * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. Both threads use them.
+ * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. The request thread and the
+ * worker both use this module.
  */
 import {
   closeSync,
@@ -61,7 +62,7 @@ export interface Instance {
   readonly claim: Claim;
 }
 
-/** Another instance may hold the lock of a new folder for a moment. If so many folders cannot be locked, the disk has no locks. */
+/** Another instance may hold the lock of a new folder for a moment. If this many new folders cannot be locked, the disk has no locks. */
 const mostTries = 20;
 
 /** Makes a new folder and takes its lock. Throws where the data directory cannot be written, or has no locks. */
@@ -87,7 +88,7 @@ export function createInstance(root: string): Instance {
 export function remakeInstance({ folder, claim: former }: Instance): Instance {
   makeFolder(folder);
   const claimed = claim(folder);
-  // safety: a disk that was away may come back with the former folder, whose lock must not be free then
+  // safety: a disk that was unmounted may come back with the former folder. The lock of that folder must still be held then
   if (claimed !== null) return { folder, claim: { release: () => [claimed, former].forEach((one) => one.release()) } };
   rmSync(folder, { recursive: true, force: true });
   throw new Error(`no file in ${folder} can be locked`);

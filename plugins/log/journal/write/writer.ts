@@ -37,7 +37,7 @@ const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
 /** How long other threads write after a slow write. */
 const slowForMs = 10_000;
-/** After a request has waited this long for its record, only the record is left of the request in memory. */
+/** The core waits this long for a tap of `log`. After that, the waiting frames are all of a request that is still in memory. */
 const heldUpMs = 1000;
 /** For about twenty requests in one write; a larger group gets memory of its own. */
 const scratchBytes = 256 * 1024;
@@ -227,9 +227,9 @@ export class JournalWriter {
   }
 
   /**
-   * Returns how many bytes the kernel took. What is left is written on another thread, which also finds out what is wrong.
-   * cost: the kernel copies the bytes into its cache in microseconds; a thread that
-   * does it costs two switches, 25 µs of CPU and, twice a request, 0.1 ms of waiting
+   * Returns how many bytes the kernel took. The other bytes are written on another thread, and that write reports what is wrong.
+   * cost: the kernel copies the bytes into its cache in microseconds. A write on another thread costs two switches of threads, 25 µs
+   * of CPU and, twice a request, 0.1 ms of waiting.
    */
   #writeNow(file: number, bytes: Buffer): number {
     const startedAt = performance.now();
