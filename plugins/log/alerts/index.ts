@@ -11,7 +11,7 @@ import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
 import type { ShownAlerts } from './watch.ts';
 
-/** safety: a parent that is busy handles a message later. A worker that did not wait so long would send its counts a second time. */
+/** safety: a busy parent handles a message later. A worker that stopped waiting before that would send the same counts again. */
 const patienceMs = 86_400_000;
 
 const nothing = { webhook: null, rules: [] };

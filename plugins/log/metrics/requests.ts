@@ -273,7 +273,7 @@ function countTokens(
 ): void {
   const count = (kind: string, tokens: number): void => {
     // a counter must never go down, and a provider's counts may give a negative
-    // difference; one that is too large to be exact would drown all others
+    // difference; a count that is too large to be exact would drown all others
     if (tokens > 0 && tokens <= Number.MAX_SAFE_INTEGER) add(kind, tokens);
   };
   count('prompt', (promptTokens ?? 0) - (cachedTokens ?? 0) - (cacheWriteTokens ?? 0));

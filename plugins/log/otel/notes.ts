@@ -1,4 +1,4 @@
-/** What spans need of a request and its record does not say, kept from the arrival of the request to its record. */
+/** What the spans of a request need and its record does not have, kept from the arrival of the request to its record. */
 import type { Parent } from './trace-context.ts';
 
 export interface Note {

@@ -173,7 +173,7 @@ export class Tail {
     if (this.#room.length > readBytes) this.#room = none;
   }
 
-  /** Saves the cursor, then deletes the segments that the store has. On a full disk the oldest of them makes room for the cursor first. */
+  /** Saves the cursor, then deletes the segments that the store has; on a full disk the oldest of them first, so that the cursor fits. */
   #saveAndUnlink(): void {
     try {
       this.#save();

@@ -355,6 +355,6 @@ export function dimensionSql(by: string, params: Params, grammar: Grammar): stri
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;
   if (kind === 'flag') return flagText(String(column));
-  // cost: for an expression no index of the column is used. That index gives the groups in order, but reads the records of all times
+  // cost: for an expression the index of the column is not used: it gives the groups in order, but the records of all times are read
   return `(r.${column} || '')`;
 }

@@ -25,7 +25,7 @@ export function defineBody(database: DatabaseSync): void {
   let find: StatementSync | null = null;
   let known: { readonly block: number; readonly texts: readonly Texts[] } | null = null;
   database.function('gateway_body', (block, place, column) => {
-    // cost: a search asks for the bodies of a block one after the other
+    // cost: the last block is kept, because a search asks for the bodies of a block one after the other
     if (known?.block !== block) {
       find ??= database.prepare('select data from gateway_body_blocks where id = ?');
       known = { block: block as number, texts: unpacked(find.get(block)?.['data']) };

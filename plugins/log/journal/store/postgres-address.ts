@@ -50,7 +50,7 @@ const checking = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
 /**
  * The same address, with the `sslmode` that names what the driver does. wire: pg 8 checks certificate and name in each mode except
- * `disable` and `no-verify`. Where the mode has another name than `verify-full`, pg writes nine lines of warning at each start.
+ * `disable` and `no-verify`. Where the address names a mode that checks other than `verify-full`, pg writes nine lines of warning.
  */
 export const verified = (url: string): string => (url.includes('uselibpqcompat=') ? url : url.replace(checking, '$1verify-full'));
 

@@ -37,7 +37,7 @@ const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
 /** How long other threads write after a slow write. */
 const slowForMs = 10_000;
-/** The core waits this long for a tap of `log`. After that, the waiting frames are all of a request that is still in memory. */
+/** The core waits this long for a tap of `log`. After that, only the waiting frames hold memory, and they count against `maxWaiting`. */
 const heldUpMs = 1000;
 /** For about twenty requests in one write; a larger group gets memory of its own. */
 const scratchBytes = 256 * 1024;
