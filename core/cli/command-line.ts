@@ -33,7 +33,7 @@ export function parseCommandLine([first = 'start', ...others]: readonly string[]
 }
 
 /**
- * Puts the terms of a search that leave a value out (`-model:a`) behind `--`, as they would be read as `-m odel:a`.
+ * Puts the terms of a search that exclude a value (`-model:a`) behind `--`, because they would be read as `-m odel:a`.
  * `-uhttps://a.example` is the value of a short option.
  */
 function termsLast(args: readonly string[]): readonly string[] {
@@ -78,8 +78,8 @@ export function unknownCommand(args: readonly string[], commands: readonly Comma
 }
 
 /**
- * The command that these words name, of a plugin that the config does not list; null: none, or the words begin a group that the config has,
- * so that the second one may be misspelt.
+ * The command that these words name, of a plugin that the config does not list. Null: there is none, or the first word is a group that the
+ * config has, so the second word may be misspelt.
  * @param all the commands of all plugins that ship. @param listed those that the config has
  */
 export function unlistedCommand<C extends CommandSpec>(

@@ -1,4 +1,4 @@
-/** Opens the request log for a command: a gateway in this process, without a port, of as few plugins as possible. */
+/** Opens the request log for a command: starts a gateway in this process, without a port, with as few plugins as possible. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { GatewayParts, RunningGateway } from '../host/gateway.ts';

@@ -22,7 +22,7 @@ interface Asked {
 
 const textOf = ({ host, port }: Asked): string => `${port} ${host}`;
 
-/** A process that was started to follow another one can talk to that one. */
+/** Whether another process started this one to follow it, and can get messages from it. */
 const hasPredecessor = process.env[variable] !== undefined && process.send !== undefined;
 
 /** Where the socket of this process comes from. */

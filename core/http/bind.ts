@@ -1,6 +1,6 @@
 /**
- * Opens the socket of the port: a new one, which listhen binds, one that
- * was open before this process began, or one that another process has.
+ * Makes the server of the port: on a new socket, on a socket that was open before
+ * this process began, or on the connections that another process hands over.
  */
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -119,7 +119,7 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
   }
 }
 
-/** The fault of the place. listhen reports every refusal as a port that is not free, so the system is asked once more. */
+/** The error for a place that could not be bound. listhen reports every refusal as a port that is not free, so bind is tried once more. */
 async function refused(cause: unknown, { host, port }: Place): Promise<unknown> {
   const { code, name } = cause as NodeJS.ErrnoException;
   const reason = name === 'GetPortError' ? await refusalOf({ host, port }) : code;

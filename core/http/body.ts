@@ -1,4 +1,4 @@
-/** Bodies: what collects their bytes, and the reader of a request's body, which stops as soon as that is too large. */
+/** Bodies: `Gathered` collects their bytes, and `readBody` reads the body of a request, and stops as soon as the body is too large. */
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 
@@ -17,8 +17,8 @@ const blockBytes = 65_536;
 
 /**
  * The bytes of a body while they come.
- * safety: a body may come in parts of one byte, and each part takes 350 bytes, or all that was read of the connection with it. A body of
- * 30 MB in such parts would take 10 GB.
+ * safety: a body may come in parts of one byte. Each part takes 350 bytes of memory, or keeps the whole buffer in which it was read from
+ * the socket. A body of 30 MB in parts of one byte would take 10 GB.
  */
 export class Gathered {
   size = 0;
@@ -106,7 +106,7 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
         reject(error);
       }
     };
-    // cost: every request emits `close` after its end, and an error captures its stack
+    // cost: `end` removes this listener, because every request emits `close` after its end, and an error captures its stack
     const onClose = (): void => reject(brokenOff());
     const onError = (error: Error): void => reject(brokenOff(error));
     source.on('data', onData);

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from '../config.ts';
 
-/** Ten minutes. Browsers keep it no longer than two hours, whatever is said. */
+/** How long a browser may keep the answer to a preflight: ten minutes. Browsers keep it for two hours at most. */
 const maxAgeSeconds = '600';
 const usualHeaders = 'authorization, content-type, x-api-key';
 /**
@@ -50,7 +50,7 @@ function isForAdmins(url: string): boolean {
 
 const ofAdmins = /^\/(?:api|dashboard|metrics)(?:\/|$)/;
 
-/** Makes the function that adds the headers to a reply. It answers a preflight itself, and is then true. */
+/** Makes the function that adds the headers to a reply. It answers a preflight itself, and returns true then. */
 export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (corsOrigins.length === 0) return () => false;
   const isOpen = corsOrigins.includes('*');

@@ -28,7 +28,7 @@ const heapBytesPerRequest = 131_072;
 const ownBytes = 33_554_432;
 /** The least room for requests, so that no bound is below zero. */
 const leastBytes = 1_048_576;
-/** The least heap of a worker, however many workers there are: it can start and serve in it. */
+/** The least heap of a worker, however many workers there are. A worker can start and serve with this heap. */
 const leastHeap = 67_108_864;
 
 /** The bounds of a process whose config names none. */

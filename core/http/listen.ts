@@ -1,4 +1,4 @@
-/** The port: answers clients that are slow or send what is no HTTP, and closes it at the end. `core/http/bind.ts` opens it. */
+/** The open port: its limits, its answers to clients that are slow or send no valid HTTP, and its end. `core/http/bind.ts` opens it. */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as PlainServer } from 'node:net';
@@ -256,7 +256,7 @@ const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.o
 
 /**
  * What is wrong with the number of `Host` headers; null: nothing.
- * safety: of two hosts, a proxy in front of the gateway may have used the other one.
+ * safety: where a request has two, a proxy in front of the gateway may have used one, and the gateway would use the other.
  */
 function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
   if (headers.host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
@@ -302,7 +302,7 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
-  // Node does not treat such a connection as idle, because it waits for the first request
+  // Node does not treat an unused connection as idle, because it waits for the first request
   const keepUnused = timeLimit(unusedMs, () => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   });

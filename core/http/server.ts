@@ -271,7 +271,7 @@ function workOf(endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: 
     );
     let whole: Promise<Buffer> | undefined;
     const read = async (): Promise<Buffer> => {
-      // meanwhile the client is waited for
+      // while the body is read, the gateway waits for the client, so a timeout is not a fault of the plugin
       pendingTaps.delete(exchange.view);
       try {
         // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever

@@ -71,7 +71,7 @@ export class EndedSessions {
     }
   }
 
-  /** Another process has ended this session, and has told this one. */
+  /** Remembers a session that was ended, in this process or in another process, which reports it. */
   learn({ id, expiresAt }: Ended): void {
     this.#known.set(id, expiresAt);
   }

@@ -1,7 +1,7 @@
 /**
- * Whoever sends a wrong admin key is answered slowly, by address: a thousand guesses a second become a few. A right key is answered
- * at once, and sessions are not slowed, so that nobody can lock the owner out by guessing from elsewhere. A process has one object
- * of this class, which outlives reloads; workers tell each other what they see.
+ * Delays the answers to wrong admin keys, counted for each client address: a thousand guesses a second become a few. A right key is
+ * answered at once, and sessions are not slowed, so that nobody can lock the owner out by guessing from elsewhere. A process has one
+ * `SignIns`, which outlives reloads; workers tell each other of wrong keys and of ended sessions.
  */
 import { isIPv4 } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -30,7 +30,7 @@ const whole = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
 /**
  * Whether a client has the answer with this tag.
- * safety: everybody may send this header, and to split it at blanks and a comma takes 0.1 s where it is 15 kB of blanks.
+ * safety: everybody may send this header. An expression that splits at a comma with blanks around it takes 0.1 s for 15 kB of blanks.
  * @param known its header `if-none-match`
  */
 export const isKnown = (etag: string, known = ''): boolean => known.split(',').some((one) => one.trim() === etag);
@@ -49,13 +49,13 @@ export function unlessKnown(answer: Answer, known: string | undefined): Answer {
 }
 
 /**
- * The answer in the best coding that its client takes; one that has a coding already stays as it is. Events
- * are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed.
+ * The answer in the best coding that its client takes. An answer that has a coding already stays as it is. A stream of events
+ * is not compressed: each event has to arrive at once, and a proxy may hold back compressed bytes.
  */
 export async function compressed(answer: Answer, accepted: string | undefined): Promise<Answer> {
   if (answer.isEndless === true) return answer;
   const { body } = answer;
-  // by small letters: a plugin may write the names in any way
+  // in lower case: a plugin may write the names of headers in any case
   const small = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const { vary, 'content-length': length, ...headers } = small;
   if (headers['content-encoding'] !== undefined) return answer;

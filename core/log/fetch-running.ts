@@ -1,4 +1,4 @@
-/** As `fetch`, of a gateway that runs on this machine. */
+/** `fetch` for a gateway that runs on this machine. */
 import { request } from 'node:https';
 import { Readable } from 'node:stream';
 
@@ -6,9 +6,9 @@ export const fetchRunning = (url: string, init: RequestInit = {}): Promise<Respo
   (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
 
 /**
- * As `fetch`, of a gateway with TLS. Its certificate names the host that callers
- * use, not the address that is used here, so the certificate is not checked.
- * safety: the address is on this machine, so nobody can sit between the two.
+ * `fetch` for a gateway with TLS. Its certificate names the host that callers use,
+ * not the address that is used here, so the certificate is not checked.
+ * safety: the address is on this machine, so no other machine can intercept the connection.
  */
 async function fetchOwn(url: string, { method = 'GET', headers = {}, body = null, signal = null }: RequestInit): Promise<Response> {
   return await new Promise((resolve, reject) => {

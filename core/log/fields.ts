@@ -14,9 +14,9 @@ export interface FieldFilter {
   /** The name of the filter in an address, in the search bar, and as a flag of the command line: `latency`. */
   readonly name: string;
   /**
-   * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: what any of the attempts has. `prefix`: the
-   * beginning of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. `count`: a bound, or one of some
-   * whole numbers.
+   * `value`: the field equals one of the given texts. `glob`: the same, and a text may hold stars. `any`: one of the attempts has the
+   * value. `prefix`: the beginning of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: a comparison,
+   * `>2s`. `count`: a comparison, or whole numbers.
    */
   readonly kind: 'value' | 'glob' | 'any' | 'prefix' | 'status' | 'flag' | 'some' | 'bound' | 'count';
   /** All values that there are. Absent: any. */
@@ -53,7 +53,7 @@ interface Entry {
   readonly isDetail?: boolean;
 }
 
-/** A name of the log API. */
+/** The name of a field in the log API. */
 type FieldName = Exclude<keyof LoggedRequest, 'usage'> | `usage.${keyof RecordedUsage}`;
 
 export interface RecordField extends Omit<Entry, 'column' | 'asked'> {

@@ -18,18 +18,18 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** What root makes belongs to the owner of the data beside it, as that is the user of the gateway, which could not use a file of root. */
+/** Gives what root has made to the owner of the folder `beside`: the gateway runs as that user, and could not use a file of root. */
 export function giveToOwner(path: string, beside = dirname(path)): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(beside);
   let made: number | null = null;
   try {
-    // safety: that owner may have put a link to a file of root in its place
+    // safety: the owner of the folder may have put a link to a file of root at this path
     made = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     const found = fstatSync(made);
     if (found.isDirectory() || found.nlink === 1) fchownSync(made, uid, gid);
   } catch {
-    // the root of a container may not be allowed to
+    // root in a container may have no permission to change the owner
   } finally {
     if (made !== null) closeSync(made);
   }

@@ -3,7 +3,7 @@
  * between the plugin that keeps them and the plugin that interprets them.
  */
 
-/** One key. The database does not read what it is. */
+/** One key. The database does not read its `data`. */
 export interface KeptKey {
   readonly name: string;
   /** Grows with each change of any key. */

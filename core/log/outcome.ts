@@ -17,8 +17,8 @@ export const isCountedError = (record: Pick<LoggedRequest, 'outcome' | 'timeToFi
   isError(record) && !(record.outcome === 'refused' && record.key === null && record.requestedModel === null);
 
 /**
- * Whether the last attempt used something. An attempt that was refused, or broke before it
- * said anything, uses nothing; a provider that goes on after the gateway has left does.
+ * Whether the last attempt used tokens. An attempt that was refused, or broke before its first text, uses none.
+ * An attempt that the gateway left uses tokens where its provider does not stop then.
  */
 export const isLastUsed = ({ response }: Pick<RequestRecord, 'response'>, { usage, isLeft, mapping }: Served): boolean =>
   response !== null || usage.input !== null || (isLeft && !mapping.cancellation);

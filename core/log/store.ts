@@ -240,7 +240,7 @@ export interface LogReader {
    * those too that other processes left behind. Rejects while the store is away.
    */
   catchUp(): Promise<void>;
-  /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
+  /** Calls back with each record as it is finished; returns a function that ends the calls. Synchronous and in this process. */
   onRecord(listener: (record: LoggedRequest) => void): () => void;
   /** Callers' keys that are kept in the same database; absent: this log keeps none. */
   readonly keys?: KeyTable;

@@ -20,8 +20,8 @@ export interface Answer<Body = string | Uint8Array | ReadableStream<Uint8Array>>
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Body;
   /**
-   * A stream that has no end of its own: when the gateway stops or reloads,
-   * it ends such a stream at once, cleanly. It waits for all others.
+   * A stream that never ends by itself. A gateway that stops or reloads
+   * ends such a stream at once, cleanly. It waits for all other streams.
    */
   readonly isEndless?: boolean;
 }

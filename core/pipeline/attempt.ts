@@ -177,7 +177,7 @@ export class RunningAttempt {
     });
   }
 
-  // cost: one timer checks how long the provider has been waited for, instead of one timer for each read and each limit
+  // cost: one timer checks how long the gateway has waited for the provider, instead of one timer for each read and each limit
   #lookIn(ms: number): () => void {
     return timeLimit(ms, () => {
       const left = this.#isHeard ? this.#silenceLeft() : this.#firstByteLeft();

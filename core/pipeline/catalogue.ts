@@ -25,7 +25,7 @@ export interface Catalogue {
 
 interface Entry {
   readonly resolved: Resolved;
-  /** Models behind the name: one, but for policies and fallbacks. */
+  /** Models behind the name: one, or several where the name has a policy with candidates or fallbacks. */
   readonly models: readonly Model[];
 }
 
@@ -51,7 +51,7 @@ function namesOf(config: Config): Names {
       });
     }
   }
-  // without fallbacks: an address names one provider, so it has none
+  // addresses (`provider/model`) are made of these entries, without fallbacks, because an address names one provider
   const rootsAndAliases = [...entries];
   for (const [name, entry] of rootsAndAliases) {
     if (entry.resolved.policy.fallbacks.length > 0) entries.set(name, withFallbacks(entry, models, config.providers));
@@ -251,8 +251,8 @@ function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | nu
 }
 
 /**
- * The hint for a name that nothing has. What is behind a colon is a variant
- * of a model where other gateways are asked, so the model itself was meant.
+ * The hint for an unknown name. Other gateways write a variant of a model
+ * behind a colon, so the hint for such a name is the model without the variant.
  */
 function hintFor(name: string, offered: ReadonlyMap<string, Entry>): string {
   const root = name.replace(/:[^:]*$/, '');

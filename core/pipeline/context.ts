@@ -54,8 +54,8 @@ export interface Arrived {
   readonly method: string;
   readonly path: string;
   /**
-   * The client's IP address, by what the proxies of `server.trusted_proxies`
-   * say and else that of the socket; null: the request comes from this process.
+   * The client's IP address: as the proxies of `server.trusted_proxies` report
+   * it, otherwise that of the socket; null: the request comes from this process.
    */
   readonly address: string | null;
   /** Lower-case names; repeated headers joined by a comma. */
@@ -119,7 +119,7 @@ export interface Replying extends Arrived {
   readonly error: GatewayError | null;
 }
 
-/** `root`: the name of a model without a provider and without a version, be it its id or an alias. `alias`: a name with a version. */
+/** `root`: the id of a model, or an alias without a version. `alias`: an alias with a version, or a name that matches a wildcard. */
 export type Addressing = 'root' | 'alias' | 'provider' | 'policy';
 
 /** A target that may serve this request: a provider with one of its keys, and a model. */

@@ -71,7 +71,7 @@ export interface Door {
   readonly about?: About;
 }
 
-/** The door at a path that names the model in its parameter `model`, which counts in place of that of the body. */
+/** The door at a path that names the model in its parameter `model`. That name replaces the `model` of the body. */
 export const withModelOfPath = (door: Door): Door => ({
   ...door,
   parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params),

@@ -138,7 +138,7 @@ export class Exchange implements Arrived {
     const tap = this.attempt === null ? pendingTaps.get(this.view) : this.attempt.pendingTap;
     if (tap === undefined) return new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`);
     const { plugin, hook } = tap;
-    // a tap of `open` stands for a provider, and may be waiting for one
+    // a tap of `open` acts for a provider, and may be waiting for its answer
     return new GatewayError(
       hook === 'open' ? 'upstream_timeout' : 'plugin_error',
       `The plugin "${plugin}" did not answer at "${hook}" within the ${total / 1000} s of the request.`,
@@ -199,7 +199,7 @@ type Viewed = Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>
 
 /**
  * A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added.
- * safety: a tap that set the id or the metadata of a request would take its record away from it.
+ * safety: a tap that set the id or the metadata of a request would change under what its record is found.
  */
 class View implements Seen {
   readonly #exchange: Viewed;
@@ -233,7 +233,7 @@ class View implements Seen {
   get signal(): Seen['signal'] {
     return this.#exchange.signal;
   }
-  /** For the core, which asks between taps whether the request is over. cost: to read `signal` makes one. */
+  /** For the core, which asks between taps whether the request is over. cost: reading `signal` creates an AbortSignal. */
   get cancellation(): Cancellation {
     return this.#exchange.cancellation;
   }

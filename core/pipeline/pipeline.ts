@@ -179,7 +179,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   }
 }
 
-/** The record of a request that is over; null: the request is counted, and another record of the same error stands for it. */
+/** The record of a request that is over; null: the request is counted, and another record of the same error represents it. */
 function recordFor(exchange: Exchange, error: GatewayError | null, refusals: Refusals): RequestRecord | null {
   if (error === null || exchange.principal !== null || isBug(error)) return recordOf(exchange, error);
   const requests = refusals.count(error.code);
@@ -210,7 +210,7 @@ export async function refuse(exchange: Exchange, error: GatewayError, pipeline: 
   return await onRecord(refused(exchange, error, pipeline), exchange, pipeline);
 }
 
-/** A whole answer, after the request is on record; a refusal in its place where the record cannot be kept and must not be lost. */
+/** Puts the request on record, and returns its answer; returns a refusal where the record must not be lost and cannot be kept. */
 async function onRecord(answer: Answer<string>, exchange: Exchange, pipeline: Pipeline): Promise<Answer<string>> {
   const unlogged = await finish(exchange, exchange.error, pipeline);
   return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
@@ -226,7 +226,7 @@ function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): A
 /** The headers of a reply, with those that plugins add. The headers of the gateway itself are not changed. */
 function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
   if (hooks.reply.taps.length === 0) return own;
-  // safety: a tap that changes the object itself changes nothing
+  // safety: a copy, so that a tap that changes the object itself does not change the reply
   const headers: Record<string, string> = { ...own };
   const given = hooks.reply.call(own, exchange.view);
   if (given === own) return headers;
@@ -293,7 +293,7 @@ function headersOf(exchange: Exchange, type: string): Record<string, string> {
   return headers;
 }
 
-// safety: clients refuse a reply whose headers are too large; the record has more
+// safety: clients refuse a reply whose headers are too large. The record has all adjustments
 const mostAdjusted = 2048;
 
 function adjusted(adjustments: readonly Adjustment[]): string {

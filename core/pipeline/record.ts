@@ -147,7 +147,7 @@ export function recordedAddress({
   return logAddresses === 'full' ? address : maskedAddress(address);
 }
 
-/** safety: a caller writes these texts, and each is written to the journal, the store and the console. */
+/** safety: callers write these texts, and the journal, the store and the console keep them, so their length is limited. */
 export const recordedPath = (path: string): string => cut(path, 512);
 export const recordedModel = (model: string): string => cut(model, 256);
 

@@ -126,7 +126,7 @@ export class Reply {
     return pieces.toReversed();
   }
 
-  /** cost: only where another kind of piece begins; the text itself is kept once, in the choice. */
+  /** Keeps the first piece of each run. cost: no other piece is kept, and the text itself is kept once, in the choice. */
   #note(chunk: Piece, choice: FoldedChoice): void {
     const last = this.#runs.at(-1);
     if (last !== undefined && isSameText(last.first, chunk)) return;

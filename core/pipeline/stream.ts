@@ -36,7 +36,7 @@ interface StreamParts {
   readonly ended: Ending;
 }
 
-/** Resolves with the body of the reply once its status is certain to be 200. Rejects with the error while the status can still say so. */
+/** Resolves with the body of the reply once its status is certain to be 200. Rejects with an error while the status can still report it. */
 export async function openStream(exchange: Exchange, parts: StreamParts): Promise<Pump> {
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();

@@ -12,7 +12,7 @@ export interface Turn {
   readonly candidate: Candidate;
   /** How many times this candidate was asked before. */
   readonly round: number;
-  /** The candidate is not asked before this time of `performance.now()`, at the wish of its provider. */
+  /** The candidate is not asked before this time of `performance.now()`, because its provider asked to wait. */
   readonly notBefore: number;
 }
 

@@ -14,7 +14,7 @@ export interface Target {
   readonly mapping: Mapping;
   /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this field. */
   readonly reasoning: Reasoning;
-  /** The caller's wire format (`ChatRequest.form`): a decoder gives `native` chunks where it is the dialect's own too. */
+  /** The caller's wire format (`ChatRequest.form`): a decoder gives `native` chunks where the dialect has the same format. */
   readonly form?: string | undefined;
 }
 
@@ -131,8 +131,8 @@ interface BudgetModel {
 export interface Dialect {
   readonly name: string;
   /**
-   * The wire format of a door that is this dialect's own too (`ChatRequest.form`): the
-   * dialect sends what a request has of this format alone, and its `native` chunks are of it.
+   * The wire format that this dialect shares with a door (`ChatRequest.form`). The dialect
+   * sends the fields that only this format has, and its `native` chunks are in this format.
    */
   readonly form?: string;
   /**

@@ -174,7 +174,7 @@ const longNumber = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)/;
 
 /**
  * An object of a request, for code that copies its parts: JSON.stringify writes the whole
- * numbers of the result, and of its copies, with all their digits. Mostly it is the same object.
+ * numbers of the result, and of its copies, with all their digits. Without long numbers the result is the same object.
  */
 export function withGivenNumbers(value: object): object {
   const text = isNoted ? asGiven(value) : '';

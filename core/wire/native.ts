@@ -11,7 +11,7 @@ import { isFields, listOf } from './fields.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
 /**
- * Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others.
+ * Encodes a request for a target, without the fields that only another wire format has, and without the reasoning state of other targets.
  */
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);

@@ -22,7 +22,8 @@ export function toOpaque(detail: ReasoningDetail, beside = ''): string {
 }
 
 /**
- * The detail itself, where a client sends back our string in the place of a provider's: it had the string from a door of another format.
+ * The detail inside a string that `toOpaque` made, where a client sends this string as the state of a provider: the client got it from a
+ * door of another format. Any other detail is returned unchanged.
  */
 export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
   const { signature, data, text } = detail;

@@ -49,7 +49,7 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
 
 /**
  * wire: servers and proxies write `data: null` between the events of an answer, or after them
- * (anomalyco/opencode#50314, decolua/9router#1148, 2026). An error is one whatever its data is.
+ * (anomalyco/opencode#50314, decolua/9router#1148, 2026). An `error` event counts whatever its data is.
  */
 const isNothing = ({ event, data }: EventSourceMessage): boolean => data === 'null' && event !== 'error';
 

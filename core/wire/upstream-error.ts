@@ -116,7 +116,7 @@ const unserved =
 
 /**
  * A file that the caller names, and that the key may not read, is a 403.
- * safety: as a refusal of the key, it would let one caller put the model to rest for all.
+ * safety: if this counted as a refusal of the key, one caller could put the model to rest for all callers.
  * wire: Gemini API (googleapis/python-genai#1218, 2025-08), Vertex AI (googleapis/js-genai#666, 2025-06).
  */
 const fileWords = /^you do not have permission to access the file\b|^permission denied while accessing input file\b/i;
@@ -163,7 +163,7 @@ export const invalidAnswer = (what: string, cause?: unknown): GatewayError =>
 
 /**
  * The object in an event of a stream. Throws what `errorIn` makes of the body of an event that is called `error`, and
- * `upstream_invalid_response` where any other is no JSON object.
+ * `upstream_invalid_response` where any other event is no JSON object.
  */
 export function eventIn({ event, data }: WireEvent, target: Target, errorIn: (body: unknown, target: Target) => GatewayError): Fields {
   let value: unknown;
@@ -236,7 +236,7 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
     status: status === 403 ? 400 : status,
     type: clean(type ?? 'invalid_request_error'),
     code: passedCode(complaint, isFile, clean),
-    // the file may be one of another key or provider
+    // the file may belong to another key or provider, which can read it
     retryable: isFile,
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
@@ -345,7 +345,7 @@ export function sanitise(message: string, provider: Provider): string {
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
 }
 
-/** cost: the id of each answer is searched for them. */
+/** The secrets of each provider that was asked. cost: the id of each answer is searched for secrets, so they are listed once. */
 const secretsKnown = new WeakMap<Provider, readonly string[]>();
 
 /** The secrets of a provider, in each spelling. */

@@ -1,4 +1,4 @@
-/** The folder in which the gateway runs: somebody may remove it, as that of a former release. */
+/** Keeps the process in a folder that exists: somebody may remove the one in which it was started, such as that of a former release. */
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';

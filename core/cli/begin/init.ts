@@ -22,7 +22,7 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
   );
 }
 
-/** The shipped config for another folder: what is on comes first, and what is in the package is named so that it is found from anywhere. */
+/** The shipped config for another folder: providers that are on come first, and files of the package are found from every folder. */
 function configText(shipped: string, on: readonly string[]): string {
   const [, before = '', block = '', after = ''] = /^([^]*?\nproviders:\n)((?: {2}.*\n)+)([^]*)$/.exec(shipped) ?? [];
   const lines = block.trimEnd().split('\n');

@@ -10,14 +10,14 @@ export const shippedConfig: string = join(packageFolder, defaultConfigFile);
 
 /**
  * The config file of a command.
- * @param named by `--config`; null: nobody has named one. A text without a character comes from a variable of the shell that is not set
+ * @param named by `--config`; null: nobody has named one. An empty text comes from a variable of the shell that is not set
  */
 export function configFile(named: string | null): string {
   if (named === '') throw new UsageError('--config needs the name of a file');
   return named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : shippedConfig);
 }
 
-/** The folder of `.env` and of the data. safety: that of the package is not the operator's, and may be a cache. */
+/** The folder of `.env` and of the data. safety: the folder of the package does not belong to the operator, and may be a cache. */
 export const homeOf = (file: string): { readonly home?: string } => (file === shippedConfig ? { home: process.cwd() } : {});
 
 /** Three lines for somebody who has no file yet. */

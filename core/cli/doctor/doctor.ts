@@ -76,8 +76,8 @@ const late = Symbol('late');
 
 /**
  * The findings of a plugin. They are checked, because a plugin may be JavaScript without types.
- * @param patienceMs safety: without it a plugin that waits for ever keeps back the findings of all;
- * where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
+ * @param patienceMs safety: without it a plugin that waits for ever keeps back the findings of all
+ * parts, or Node, where nothing else is open, ends with exit code 13 and does not name the plugin
  */
 export async function checkup(
   part: string,
@@ -122,7 +122,7 @@ const diskFault = (text: string, fix: string): Finding => ({ part: 'disk', state
 function ofDisk({ server: { dataDir } }: Config): Finding {
   let folder = dataDir;
   while (!existsSync(folder)) folder = dirname(folder);
-  // a gateway serves without its file in this folder too, but no command finds it
+  // a gateway that cannot write its file into this folder serves, but no command finds the gateway
   const running = folderOf(dataDir);
   let looked = folder;
   try {
