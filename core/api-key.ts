@@ -94,7 +94,7 @@ export interface KeyEntry {
   readonly metadata: Readonly<Record<string, string>>;
   /** Whether the log may store the prompts and answers of requests with this key. */
   readonly logBodies: boolean;
-  /** Whether answers to this key are kept for its exact repeats. */
+  /** Whether answers to requests with this key are kept for exact repeats by the same caller. */
   readonly cache: boolean;
   /** The names of the reasoning fields in replies to this caller; null: those of the server. */
   readonly reasoningFields: readonly ReasoningField[] | null;

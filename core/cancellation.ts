@@ -7,7 +7,7 @@ export class Cancellation {
   #reason: unknown = undefined;
   #isCancelled = false;
   /**
-   * Null in the place of a listener that was removed, so that the others keep their places while they are called.
+   * Null where a listener was removed, so that the others keep their places while they are called.
    * cost: an array for the two or three listeners of a request is made at the first of them; a Set would be a hash table for each request.
    */
   #listeners: ((() => void) | null)[] | null = null;

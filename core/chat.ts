@@ -189,10 +189,10 @@ export interface ChatRequest {
   readonly rest: Readonly<Record<string, unknown>>;
   /**
    * The wire format in which the caller asks, where it is not the chat completions API: `messages`,
-   * `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone.
+   * `responses`. A dialect of the same form (`Dialect.form`) sends the fields that only this format has.
    */
   readonly form?: string;
-  /** Top-level fields of the caller's wire format alone, which no other format can say. */
+  /** Top-level fields that only the caller's wire format has. */
   readonly native?: Native;
   /** Data that the door needs to write its answer. The log keeps it with the request. No provider gets it. */
   readonly door?: Readonly<Record<string, unknown>>;
@@ -254,7 +254,7 @@ export interface Usage {
   readonly details?: UsageDetails;
   /** The amount that the provider says it charged: dollars, decimal. Absent: the provider did not say. */
   readonly charged?: string;
-  /** The service tier or speed that served the request, where it stands among the counts. */
+  /** The service tier or speed that served the request, where the provider reports it among the counts. */
   readonly tier?: string;
   /** True: the model ran in one region, as was asked for, and each token costs a tenth more. */
   readonly isRegional?: boolean;

@@ -176,7 +176,7 @@ function sendable(headers: Readonly<Record<string, unknown>>): Record<string, st
   );
 }
 
-/** A time to wait that a header can say: 0 for one that is over, null for one that nobody knows. */
+/** A time to wait as a header can say it: 0 for a time that is over, null for a time that is not known. */
 const waitOf = (ms: number | null): number | null => (Number.isFinite(ms) ? Math.max(0, ms as number) : null);
 
 /** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */

@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 /**
- * The public face: all that a plugin imports, as `import { definePlugin } from 'model-gateway'`. A name that is not listed here may
+ * The public API: all that a plugin imports, as `import { definePlugin } from 'model-gateway'`. A name that is not listed here may
  * change in any release. The gateway's own files never import this one.
  */
 
@@ -16,7 +16,7 @@ export type { State } from './host/state.ts';
 export type { Metric, MetricSources, ReadMetrics } from './host/metric-sources.ts';
 export type { Tappable, TapOptions } from './host/taps.ts';
 
-// the moments at which it acts, and what it is given there
+// the hooks, and what a plugin gets there
 export { EARLY, LATE, sourceOf, withCheck } from './pipeline/hooks.ts';
 export type {
   ChunkSource,

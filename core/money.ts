@@ -57,7 +57,7 @@ export function price(text: string | undefined): bigint | null {
   return read;
 }
 
-/** A figure in dollars that a provider sent as a number, as a decimal; undefined where it is none. */
+/** Dollars that a provider sent as a number, as a decimal text; undefined where the value is not an amount. */
 export function dollarsOf(value: unknown): string | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return undefined;
   const pico = parseDollars(value.toFixed(digits));
@@ -103,8 +103,8 @@ function tierIn({ rest: { service_tier: tier, serviceTier: other }, native }: Ch
 const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
 /**
- * The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour,
- * and those of one region where it ran there.
+ * The prices of a request: those of the highest tier that its prompt reaches, or those of the peak hours where the request began or ended
+ * in one; a tenth more for tokens where the request ran in one region.
  */
 export function pricesFor(usage: Usage, pricing: Pricing, circumstances = never): Pricing {
   const prices = pricesAt(usage, pricing, circumstances);
@@ -134,7 +134,7 @@ function inRegion(prices: Pricing): Pricing {
   return { ...prices, ...(Object.fromEntries(dearer) as Partial<Pricing>) };
 }
 
-/** A part of 10^-12 dollar counts as a whole one. */
+/** The result is rounded up to a whole 10^-12 dollar. */
 const timesTenths = (pico: bigint, tenths: bigint): bigint => (pico * tenths + 9n) / 10n;
 
 const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;

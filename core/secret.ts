@@ -64,7 +64,7 @@ export const spellingsOf = (secret: string): string[] => [
 export const mayBeSecret = (word: string): boolean => /^\S{8,}$/.test(word);
 
 /**
- * The secrets that are masked wherever a text has them, in the order of masking. A shorter one may be a part of any word.
+ * The secrets that are masked wherever a text has them, in the order of masking. Those below `shortest` may be a part of any word.
  * safety: where a secret begins with another one, the rest of it would stay if the short one were masked first
  */
 export const maskable = (secrets: readonly string[], shortest = 4): string[] =>

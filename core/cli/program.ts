@@ -271,7 +271,7 @@ async function route(flags: FlagValues, words: readonly string[]): Promise<void>
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {
   start,
   init,
-  // cost: its modules are loaded where somebody asks for them
+  // cost: the modules of this command are loaded only when it runs
   import: async (flags, words) =>
     (await import('../../config/import/command.ts')).importConfig({
       ...output,

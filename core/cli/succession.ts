@@ -22,7 +22,7 @@ interface Asked {
 
 const textOf = ({ host, port }: Asked): string => `${port} ${host}`;
 
-/** Whether another process started this one to follow it, and can get messages from it. */
+/** Whether this process was started to follow another one. The other one then gets messages from this process. */
 const hasPredecessor = process.env[variable] !== undefined && process.send !== undefined;
 
 /** Where the socket of this process comes from. */

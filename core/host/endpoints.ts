@@ -85,7 +85,7 @@ function faultOf({ method, path, auth = 'key', bodyLimit = 0, about, handle }: E
   // safety: the router takes an endpoint without a method for one of every method
   if (typeof method !== 'string') return '`method` must be GET, POST, PATCH or DELETE';
   if (typeof path !== 'string') return '`path` must be a text, such as /v1/things/:id';
-  // safety: no body is larger than a limit that is no number
+  // safety: where the limit is no number, no body counts as too large
   if (!(bodyLimit >= 0)) return '`bodyLimit` must be a number of bytes';
   if (typeof handle !== 'function') return '`handle` must be a function';
   if (!callers.has(auth)) return '`auth` must be "key", "admin" or "none"';

@@ -120,7 +120,7 @@ export async function startGateway(parts: GatewayParts): Promise<RunningGateway>
   return { ...service, config, spentMs: status.spentMs, pages, log: log.reader(), leave, close: () => (closed ??= closing()) };
 }
 
-/** The name of the gateway among those of its plugins. */
+/** The name that the gateway itself has where each plugin has its own. */
 const itself = 'core/host';
 
 const unreadable = 'a plugin could not read its metrics; its counters stay as they were, and its gauges are left out';
@@ -136,7 +136,7 @@ function dialectsOf(plugins: readonly LoadedPlugin[]): ReadonlyMap<string, Diale
   return dialects;
 }
 
-/** What outlives a reload: the next gateway of the process counts on with it. */
+/** What outlives a reload: the next gateway of the process goes on with the same counts and the same Redis. */
 interface Kept {
   readonly refusals: Refusals;
   readonly signIns: SignIns;
@@ -202,7 +202,7 @@ function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
   return new Map(declared.map(({ field, kind }) => [field, kind]));
 }
 
-/** Warns where every request of a caller would be refused. `gateway check` says the second in its own words. */
+/** Warns where every request of a caller would be refused. `gateway check` itself reports that the config serves no model. */
 function warnOfDoors(
   { models, wildcards }: Config,
   { hasAuth, isTrial, logger }: { readonly hasAuth: boolean; readonly isTrial: boolean; readonly logger: Logger },

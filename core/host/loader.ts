@@ -30,14 +30,14 @@ const unfinished = Symbol('unfinished');
  */
 export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_000) {
   const folder = fileURLToPath(root);
-  /** How often each file was no plugin. */
+  /** How often each file could not be loaded, or was no plugin. */
   const failures = new Map<string, number>();
   return async (use: string, baseDir: string): Promise<AnyPlugin> => {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
     const { href } = pathToFileURL(file);
     const failed = failures.get(href) ?? 0;
-    // Node keeps what a file threw or exported: at the same address that comes again, also when the file is mended
+    // Node keeps the result of each import by its address, errors included. A failed file gets a new query, so that Node reads it again
     const module = await within(import(failed === 0 ? href : `${href}?${failed}`) as Promise<object>, patienceMs, unfinished).catch(
       async (cause: unknown) => {
         failures.set(href, failed + 1);
@@ -110,7 +110,7 @@ const runs = promisify(execFile);
 
 /**
  * The place of a syntax error: `file:line: `.
- * @param file that was imported last, so the fault is in it, or Node says itself where it is
+ * @param file that was imported last: the fault is in this file, unless Node names its place
  */
 async function placeOf({ stack }: SyntaxError, file: string): Promise<string> {
   // Node puts the place of a TypeScript fault, or of an import of a name that is not

@@ -24,8 +24,8 @@ export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 export interface MetricSources {
   add(read: ReadMetrics): void;
   /**
-   * The metrics of all sources, those of one name as one. Where a source throws, its
-   * error is logged once, its counters stay as they were, and its gauges are left out.
+   * The metrics of all sources. Metrics with the same name are joined into one. Where a source throws,
+   * its error is logged once, its counters stay as they were, and its gauges are left out.
    */
   read(): Promise<Metric[]>;
 }
@@ -59,7 +59,7 @@ function sound(given: unknown): readonly Metric[] {
 }
 
 /**
- * The metrics, those of one name as one.
+ * Joins the metrics with the same name into one.
  * safety: the format allows one TYPE line for a name. Some readers refuse the whole text because
  * of a second one, and where workers are added up, the second metric would replace the first
  */

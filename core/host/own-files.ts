@@ -29,7 +29,7 @@ const folders = new Map<string, boolean>();
 /** cost: each file is imported by four others on average, and is checked once. */
 const plain = new Set<string>();
 
-/** Whether the file is at its own address. safety: a file behind a link, as plugins of a team share one, would be loaded twice */
+/** Whether no link leads to the file. safety: a file behind a link, such as a linked folder of plugins, would be loaded twice */
 function isPlain(file: string): boolean {
   if (plain.has(file)) return true;
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;

@@ -44,7 +44,7 @@ export interface Plugin<Options = never> {
   apply(gateway: Gateway, options: Options): void | Teardown;
   /**
    * Runs in the parent of the workers, where `server.workers` is more than 1: for what must be counted in one place. Called for each
-   * config. `gateway.peers.atParent` asks what it returns. Where one process serves alone, it is never called.
+   * config. `gateway.peers.atParent` asks the object that it returns. Where one process serves alone, it is never called.
    */
   atParent?(parent: ParentProcess, options: Options): ParentSide;
 }

@@ -68,7 +68,7 @@ export async function look(client: Redis): Promise<boolean> {
   return false;
 }
 
-/** Throws where the node of a cluster that has this key does not answer for it. */
+/** Throws where the node of the cluster that has this key does not answer. */
 export async function lookThrough(cluster: Cluster, key: string): Promise<false> {
   await answered(cluster.exists(key));
   return false;
@@ -99,8 +99,8 @@ async function answered(asked: Promise<unknown>): Promise<void> {
 }
 
 /**
- * A client of the whole cluster of which this is one node. Each command
- * goes to the node that has its key; all keys of a script must be on one.
+ * A client of the whole cluster to which this node belongs. Each command goes
+ * to the node that has its key; all keys of a script must be on one node.
  */
 export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
   new make([{ host: options.host, port: options.port }], {
@@ -110,14 +110,14 @@ export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
     // a command whose connection broke may have run, so its sender decides whether to retry
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    // names are looked up at each connection, and TLS checks them
+    // the name of a node stays its address: it is looked up at each connection, and TLS checks it
     dnsLookup: (name, found) => found(null, name),
     redisOptions: { ...options, lazyConnect: true },
   });
 
 /**
  * Whether Redis answered with an error, of this kind. A script of Redis 6 has the kind in the middle of its error.
- * wire: ioredis gives this name to what Redis answers with a minus sign.
+ * wire: ioredis gives the name `ReplyError` to an error reply of Redis, which begins with a minus sign.
  */
 export const isRefused = (error: unknown, kind = ''): boolean =>
   error instanceof Error && error.name === 'ReplyError' && error.message.includes(kind);
@@ -127,7 +127,7 @@ export function reasonOf(error: Error): Reason {
   if (error instanceof Unfit) return error.reason;
   if (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message)) return 'auth_failed';
   if (message.startsWith('LOADING')) return 'loading';
-  // wire: Node checks it, and each of its messages about one has this word (https://nodejs.org/api/tls.html#x509-certificate-error-codes)
+  // wire: each message of Node about a certificate has this word (https://nodejs.org/api/tls.html#x509-certificate-error-codes)
   if (message.includes('certificate')) return 'certificate';
   return /ETIMEDOUT|Socket timeout/.test(message) ? 'timeout' : 'refused';
 }

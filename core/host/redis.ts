@@ -105,7 +105,7 @@ export class RedisClient implements SharedRedis {
     await opened.promise;
   }
 
-  /** @param found that the client is connected to a node of a cluster */
+  /** @param found called where the client is connected to a node of a cluster */
   #use(client: Client, settled: () => void, found: () => void): void {
     this.#client = client;
     client.on('connect', () => {

@@ -20,7 +20,7 @@ export type Rebuilt<Gateway extends Replaced = RunningGateway> =
 
 interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
-  /** Absolute paths, and globs: what matches one of them is a file of its own in this list. */
+  /** Absolute paths, and globs. Each file that matches a glob is in this list too. */
   readonly files: readonly string[];
   /** The host and port that are open, and the number of processes that serve there. Only a restart can change them. */
   readonly bound: Fixed;
@@ -66,7 +66,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
   /** The last config was refused. */
   #isRefused = false;
   #isStopped = false;
-  /** One look after the other. */
+  /** All looks so far: each look begins when the look before it has ended. */
   #looks: Promise<void> = Promise.resolve();
   /** How many of the looks are not finished. */
   #pending = 0;

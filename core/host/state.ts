@@ -18,8 +18,8 @@ export class States {
   readonly #held = new Map<string, Held>();
 
   /**
-   * The states of one gateway: `of` gives a plugin's own, `release` gives
-   * back all that was asked for, and returns what went wrong with that.
+   * The states of one gateway: `of` gives a plugin's own, `release` gives back
+   * all values that were asked for, and returns what values threw at their end.
    */
   forGateway(): { of(plugin: string): State; release(): readonly Failure[] } {
     /** The plugins by the key of the value. */

@@ -81,7 +81,7 @@ const ALPNProtocols = ['http/1.1', 'http/1.0'];
 
 /**
  * The TLS handshake has the time limit of the request headers.
- * safety: Node allows two minutes for it, and checks for slow clients only after it.
+ * safety: Node allows two minutes for a handshake, and checks for slow clients only after it.
  */
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server =>
   tls === null

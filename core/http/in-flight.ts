@@ -37,7 +37,7 @@ export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlight
   return { inFlightBytes: Math.floor(heapBytes / heapBytesPerByte), inFlightRequests: Math.floor(heapBytes / heapBytesPerRequest) };
 }
 
-/** The limit that Node was given, in bytes; null: none. V8 adds the young generation to it, up to 192 MB, in which nothing may stay. */
+/** The limit that Node was given, in bytes; null: none. V8 adds up to 192 MB for the young generation, where no value stays. */
 function givenHeap(): number | null {
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv];
   const megabytes = flags.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]).findLast((found) => found !== undefined);

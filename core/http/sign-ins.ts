@@ -22,7 +22,7 @@ const longestHoldMs = 2000;
  * same time. While so many wait, no other key of that address is checked.
  */
 const mostDelayed = 8;
-/** An address is forgotten when it has sent no wrong key for so long. */
+/** An address is forgotten when it has sent no wrong key for this time. */
 const forgetMs = 600_000;
 /** safety: the limit of addresses that are kept; beyond it the one that was seen least recently is forgotten. */
 const mostAddresses = 10_000;

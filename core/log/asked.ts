@@ -244,7 +244,7 @@ function orderedItems(order: readonly Fields[], { thoughts, content, calls }: Sa
   return [...thoughts.slice(thought), ...items];
 }
 
-/** The thoughts of a message. Its text is that of all of them. */
+/** The thoughts of a message. The log has one text for all thoughts, so the first item gets this text. */
 function thoughtItems({ reasoning, reasoning_details: details }: Fields): readonly Fields[] {
   const summary = typeof reasoning === 'string' ? [{ type: 'summary_text', text: reasoning }] : [];
   const states = entriesOf(details);

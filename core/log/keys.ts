@@ -16,7 +16,7 @@ export interface KeptKey {
 export interface KeptChanges {
   readonly version: number;
   readonly keys: readonly KeptKey[];
-  /** These are all keys: nothing else is kept. */
+  /** True: `keys` has every key that is kept, and not only the changed ones. */
   readonly isWhole: boolean;
 }
 

@@ -146,7 +146,7 @@ export class RunningAttempt {
    * whichever comes first: a plugin that ignores its signal delays nobody.
    */
   unlessCancelled<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
-    // cost: one promise per read; Promise.race on a long-lived promise would keep a reaction for each
+    // cost: one promise per read; Promise.race on a long-lived promise would keep a reaction for each read
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const arrive = (value: T): void => {

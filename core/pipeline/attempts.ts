@@ -283,7 +283,7 @@ interface Begun {
   readonly first: readonly Chunk[] | null;
 }
 
-/** What the door changed, and then what the source changed of that which the caller sent. */
+/** The adjustments of the door, and then those of the source, without the parameters that the door itself added. */
 function adjustmentsOf({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] {
   const { adjustments = [], implied = [] } = request ?? {};
   return [...adjustments, ...(source?.adjustments ?? []).filter(({ parameter }) => !implied.includes(parameter))];

@@ -199,7 +199,7 @@ type Viewed = Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>
 
 /**
  * A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added.
- * safety: a tap that set the id or the metadata of a request would change under what its record is found.
+ * safety: if a tap could set the id or the metadata of a request, nobody would find the record of the request.
  */
 class View implements Seen {
   readonly #exchange: Viewed;

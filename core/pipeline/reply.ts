@@ -69,7 +69,7 @@ const believable = (usage: Usage): Usage =>
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);
 
 /**
- * safety: a plugin may be JavaScript. A chunk that is none would reach the
+ * safety: a plugin may be JavaScript. A chunk with a wrong text would reach the
  * caller as broken JSON, and a count that is a text could not be put on record.
  */
 function charactersOf(text: unknown): number {

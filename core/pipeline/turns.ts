@@ -166,7 +166,7 @@ const mayPass: ReadonlySet<string> = new Set([
 const ofKey: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
 
 /**
- * The turns with those of the candidate's other keys behind all others. A fallback
+ * The turns, with the turns of the candidate's other keys behind all others. A fallback
  * still comes after the other providers, or gets the last of the calls that are left.
  */
 function behindOthers(turns: readonly Turn[], { mapping }: Candidate, left: number): readonly Turn[] {

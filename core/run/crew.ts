@@ -2,8 +2,8 @@
  * The workers, as their parent sees them: the parent starts them, hands each new connection to the worker with the fewest, and
  * replaces a worker that died.
  *
- * cost: were the workers to accept from one shared socket, the kernel would give 31 of 32 new connections to one of two; a socket for
- * each (SO_REUSEPORT) would lose what waits in it when its worker dies. Handing one over takes 85 µs of the parent's CPU.
+ * cost: with one shared socket, the kernel would give 31 of 32 new connections to one of two workers. With a socket for each worker
+ * (SO_REUSEPORT), the connections that wait in it are lost when its worker dies. To hand one over takes 85 µs of the parent's CPU.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -27,7 +27,7 @@ const backoffMs = { first: 200, most: 10_000 };
 const mostKept = 1000;
 /** A signal to a worker counts as meant for that worker alone if the parent has got no signal for this time. */
 const ownSignalMs = 500;
-/** What a worker gets beyond `drain_ms`, for the last records. */
+/** The time that a worker gets beyond `drain_ms`, for the last records. */
 const lastRecordsMs = 15_000;
 
 interface CrewParts {
@@ -47,7 +47,7 @@ export class Crew {
   readonly #parts: CrewParts;
   readonly #members = new Set<Member>();
   readonly #kept: Socket[] = [];
-  /** Those that have read the last changed config. */
+  /** The workers that have read the last changed config. */
   readonly #prepared = new Set<Member>();
   #failures = 0;
   #isLeaving = false;
@@ -93,8 +93,8 @@ export class Crew {
     for (const member of this.#serving) {
       const prepared = await this.prepareOne(member);
       if (!('problems' in prepared)) this.#prepared.add(member);
-      // safety: this config may be why a worker has ended, and would end the next one
-      // too. If it is not, the worker that takes its place has the config read again
+      // safety: a worker that has ended counts as refusing: this config may have ended it, and would
+      // end the next one too. If not, the worker that takes its place has the config read again
       else if (member.state === 'serving') return prepared.problems;
     }
     return null;

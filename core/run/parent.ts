@@ -67,7 +67,7 @@ class Sides {
     this.#write = write;
   }
 
-  /** Runs the parts for a config in place of those for the former config. */
+  /** Replaces the parts for the former config by parts for this config. */
   adopt({ config, plugins }: Pick<Read, 'config' | 'plugins'>): void {
     const held = this.#states.forGateway();
     const release = (): void => {

@@ -23,9 +23,9 @@ const isFunction: Holds = (value) => typeof value === 'function';
 const isNullOr = (value: unknown, holds: Holds): boolean => value === null || holds(value);
 const isListOf = (value: unknown, holds: Holds): boolean => Array.isArray(value) && value.every(holds);
 
-/** cost: this runs for each request, and a list of the values would be made each time. */
+/** cost: a loop, because this runs for each request, and `every` would need a new list of the values each time. */
 function isObjectOf(value: unknown, holds: Holds): boolean {
-  // a map has no names of its own, and would be an object without any
+  // a Map has no properties, so it would pass as an empty object
   if (!isFields(value) || value instanceof Map) return false;
   for (const key in value) if (!holds(value[key])) return false;
   return true;
@@ -136,7 +136,7 @@ const isOfSameRequest = (value: Fields, before: Fields): boolean =>
 
 /**
  * safety: the record of a request is found by its id, and the log, the metrics and the console
- * read these fields of each record. What JSON cannot say would keep the record out of the journal.
+ * read these fields of each record. A value that JSON cannot express would keep the record out of the journal.
  */
 function isRecord(value: unknown, given: unknown): boolean {
   const before = given as Fields;
@@ -213,7 +213,7 @@ const typeOfKind = { text: 'string', number: 'number', flag: 'boolean' } as cons
 /** What the fields of plugins on the record hold, by name. */
 export type FieldKinds = ReadonlyMap<string, keyof typeof typeOfKind>;
 
-/** As `returns`, where plugins have declared fields: a value of another kind would be stored, and no filter would find it. */
+/** `returns`, with the fields that plugins have declared: a value of another kind would be stored, and no filter would find it. */
 export function returnsWith(kinds: FieldKinds): typeof returns {
   const { settle } = returns as { settle: Returns };
   const oddField = (record: unknown): string | undefined =>

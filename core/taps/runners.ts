@@ -50,7 +50,7 @@ function remember(value: unknown, { hook, plugin }: GuardedTap, context: unknown
 }
 
 /**
- * The name of the function by which a request takes what a tap of `normalise` has made of it. A symbol, so that no tap calls it by mistake.
+ * The name of the function that puts the result of a tap of `normalise` into the request. A symbol, so that no tap calls it by mistake.
  */
 export const becomes = Symbol('becomes');
 
@@ -263,7 +263,7 @@ function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
   }
 }
 
-/** @param work what waits for the tap; undefined: no request does */
+/** @param work the request or the attempt that waits for the tap; undefined: none does */
 async function awaited(value: unknown, tap: GuardedTap, work?: unknown): Promise<unknown> {
   const waiting = typeof work === 'object' ? work : null;
   if (waiting !== null) pendingTaps.set(waiting, tap);

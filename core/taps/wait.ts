@@ -58,7 +58,7 @@ export class Wait {
   }
 
   get #isTrusted(): boolean {
-    // a waterfall needs the value that its tap returns
+    // `health` is a waterfall, which needs the value that each tap returns
     return this.#tapped.hook === 'health' || this.#overruns < overrunsAtMost;
   }
 

@@ -149,7 +149,7 @@ const isLong = (value: unknown, context?: NumberText): boolean => typeof value =
  */
 const longIntegers = new WeakMap<object, Map<string, string>>();
 
-/** cost: as long as the process has seen no such number, nothing searches the requests for one. */
+/** cost: as long as the process has seen no number that loses digits, nothing searches the requests for one. */
 let isNoted = false;
 
 function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: NumberText]): unknown {

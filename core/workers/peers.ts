@@ -1,6 +1,6 @@
 /**
- * The other workers of this machine, as plugins of one worker see them (`gateway.peers`). All messages go through the parent, which
- * `relay.ts` is about.
+ * The other workers of this machine, as plugins of one worker see them (`gateway.peers`). All messages go through the parent
+ * (`relay.ts`).
  */
 import type { Channel } from './channel.ts';
 import { patienceMs } from './channel.ts';
@@ -13,15 +13,15 @@ export interface Peers {
   broadcast(topic: string, message: unknown): void;
   /** Sends a message to one of them. */
   tell(worker: number, topic: string, message: unknown): void;
-  /** Calls back with the messages of a topic. Returns the function that ends it; the end of the gateway does so too. */
+  /** Calls back with the messages of a topic. Returns the function that ends the calls; the end of the gateway ends them too. */
   on(topic: string, listener: (message: unknown, from: number) => void): () => void;
   /**
-   * Asks every other worker. Resolves with the answers that came within so many milliseconds, 1,000 where nothing is said. Never rejects.
+   * Asks every other worker. Resolves with the answers that came within `withinMs` milliseconds, 1,000 where absent. Never rejects.
    */
   ask(topic: string, message: unknown, withinMs?: number): Promise<readonly unknown[]>;
   /**
-   * Answers `ask` of other workers. The gateway that serves does; one that
-   * is only built answers where the other has no answer for this topic.
+   * Answers `ask` of other workers. The gateway in use answers; a gateway that is
+   * only built answers where the one in use has no answer for this topic.
    */
   answer(topic: string, answer: (message: unknown, from: number) => unknown): void;
   /** Asks what the plugin runs in the parent (`Plugin.atParent`). Rejects with its error, and where no answer comes in time. */

@@ -19,7 +19,7 @@ export async function keepFolder(config: string, logger: Logger, moved: (config:
     try {
       process.chdir(folder);
     } catch {
-      // this folder is away too, and may come back
+      // the folder of the config is gone too, and may come back
       continue;
     }
     // workers and the next process get this command line, and its last --config counts

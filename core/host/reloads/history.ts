@@ -29,7 +29,7 @@ export const lastReload = (): LastReload | null => history[0] ?? null;
 /** The newest first. */
 export const reloads = (): readonly Reload[] => history;
 
-/** Null: as at the start of the process. @param used the config that was in use, and the one that is now */
+/** Adds a reload; null: empties the history. @param used the config that was in use, and the one that is in use now */
 export function tellReload(reload: LastReload | null, used?: { readonly before: Config; readonly after: Config }): void {
   if (reload === null) {
     history = [];

@@ -1,6 +1,6 @@
 /**
- * What the operator wrote, and what `gateway check` finds in it. It is
- * about the config that was read last, whether that config is used or not.
+ * The text that the operator wrote, and what `gateway check` finds in this text.
+ * Both are about the config that was read last, whether that config is used or not.
  */
 
 /** One fault or warning. */

@@ -12,7 +12,7 @@ export interface WatchdogSettings {
   readonly places: Places['parts'];
   /** How long the loop must be blocked before it is reported. */
   readonly patienceMs: number;
-  /** The process id of the parent that ends this process; null: it has none. */
+  /** The process id of the parent, whose end must end this process too; null: this process has no parent. */
   readonly parent: number | null;
 }
 
@@ -22,7 +22,7 @@ const threadFile = new URL(import.meta.url.endsWith('.ts') ? './watchdog-thread.
 
 /**
  * Starts the thread, once for a process. Nothing is started where a debugger may stop the process.
- * @param parent once this process has ended, the thread ends a process whose event loop is blocked
+ * @param parent its process id: once the parent has ended, the thread ends this process if its event loop is blocked
  */
 export function watchLoop(
   places: Places,
