@@ -136,7 +136,7 @@ function dialectsOf(plugins: readonly LoadedPlugin[]): ReadonlyMap<string, Diale
   return dialects;
 }
 
-/** What outlives a reload: the next gateway of the process goes on with the same counts and the same Redis. */
+/** What outlives a reload: the next gateway of the process gets the same objects. */
 interface Kept {
   readonly refusals: Refusals;
   readonly signIns: SignIns;

@@ -15,7 +15,7 @@ interface Waiting {
 /** While fewer requests wait, the connection is read, because only a read shows that the client has left. */
 const manyWaiting = 100;
 
-/** safety: one read of a socket may bring more small requests than this, each of some kilobytes. Then the connection is closed. */
+/** safety: the most requests that wait, each with some kilobytes. One read of a socket may bring more: then the connection is closed. */
 const mostWaiting = 1000;
 
 /** The requests of one connection. cost: made for a connection whose client pipelines, and for no other. */

@@ -24,8 +24,7 @@ const isText = (chunk: Chunk): chunk is TextChunk => Object.hasOwn(textKinds, ch
 
 /**
  * A source whose texts go through rewriters, for a tap of `opened`. What a rewriter holds back goes out before the next piece of
- * another kind of the same answer, and at the end of the answer. `extra` pieces (`logprobs`), `native` pieces without `isBoundary`, and
- * counts of tokens are passed on at once and change nothing.
+ * another kind of the same answer, and at the end of the answer. `extra` (`logprobs`), `usage`, and `native` without `isBoundary` pass by.
  * @param create a rewriter for a text that begins; null leaves that text as it is
  */
 export function rewriteText(source: ChunkSource, create: (text: TextOf) => TextRewriter | null): ChunkSource {

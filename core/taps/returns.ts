@@ -25,7 +25,7 @@ const isListOf = (value: unknown, holds: Holds): boolean => Array.isArray(value)
 
 /** cost: a loop, because this runs for each request, and `every` would need a new list of the values each time. */
 function isObjectOf(value: unknown, holds: Holds): boolean {
-  // a Map has no properties, so it would pass as an empty object
+  // a Map has no properties of its own, so it would pass as an empty object
   if (!isFields(value) || value instanceof Map) return false;
   for (const key in value) if (!holds(value[key])) return false;
   return true;

@@ -22,8 +22,7 @@ export function toOpaque(detail: ReasoningDetail, beside = ''): string {
 }
 
 /**
- * The detail inside a string that `toOpaque` made, where a client sends this string as the state of a provider: the client got it from a
- * door of another format. Any other detail is returned unchanged.
+ * The detail inside a string of `toOpaque`, where a client that got it from a door of another format sends it as the state of a provider.
  */
 export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
   const { signature, data, text } = detail;

@@ -77,8 +77,7 @@ export class Channel {
   }
 
   /**
-   * Hands a connection over. The connection stays open in this process too: destroy it when the other side has taken it, or hand it to
-   * another worker.
+   * Hands a connection over. It stays open in this process too: destroy it when the other side has taken it, or hand it to another worker.
    * safety: the kernel closes a connection when no process has it, and a process that is killed may not have read the message.
    */
   give(topic: string, value: unknown, socket: Socket): void {
