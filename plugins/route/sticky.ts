@@ -2,7 +2,7 @@
  * Keeps requests that belong together on one target, so that the provider's prompt cache is warm: those with the same metadata value
  * (`sticky: meta.session-id`), or of the same conversation (`sticky: conversation`, known by its first messages). It acts at `route`,
  * after the strategy and the keys. The target follows from the value alone (weighted rendezvous hashing), so every gateway chooses
- * the same one, also after a restart; a target that rests moves its own values only, and they come back when it does.
+ * the same one, also after a restart. When a target rests, only its own values move to others, and come back when the rest is over.
  * With the strategies `ordered` and `cheapest` the order of providers is the same for every request, so only the key is chosen here.
  */
 import type { Message } from '../../core/chat.ts';

@@ -75,7 +75,7 @@ class Tries {
     this.#targets = targets;
   }
 
-  /** Looks which candidates rest. Those whose rest is over are this request's to try, and no other request's. */
+  /** Checks which candidates rest. This request tries the targets whose rest is over, and no other request tries them. */
   look(candidates: readonly Candidate[], context: Normalised): Look {
     const looked = lookAt(candidates, context.policy, (candidate) => this.#targets.standing(candidate, context.id));
     if (looked.standing === 1) this.#alone.add(context);
@@ -147,8 +147,8 @@ interface Look {
   readonly toBeTried: readonly Candidate[];
   readonly resting: number;
   /**
-   * The resting target that may be asked first: one that another request tries now, or
-   * that whose rest ends first. `inMs`: null where that depends on the other request.
+   * The resting target that may be asked first: a target that another request tries now, or else the
+   * target whose rest ends first. `inMs`: when; null where the other request decides.
    */
   readonly wakesFirst: { readonly target: string; readonly inMs: number | null } | null;
   readonly isLimited: boolean;
@@ -204,7 +204,7 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
   }
 }
 
-/** A dry run does not wait: the candidate stands that the request itself would ask after its wait. */
+/** A dry run does not wait: it shows the candidate that a real request would ask after the wait as available. */
 function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
   if (candidate.dropped?.by !== name || candidate.target !== wakesFirst?.target) return candidate;
   return noted({ ...candidate, dropped: null }, { by: name, text: `${candidate.dropped.reason}; the request waits until then` });

@@ -1,7 +1,7 @@
 /**
- * Targets that were asked first and outrun by a hedge (`hedge_ms`) each time, before they began to answer. It is not
- * known whether such a target hangs or is slow, because its attempts are cancelled, so it does not rest: the other
- * targets are asked before it, so that no request waits for `hedge_ms` in vain, and it is asked where they fail.
+ * Puts a target behind the others if it was asked first, and a hedge (`hedge_ms`) outran it each time, before it began to
+ * answer. Its attempts are cancelled, so it is not known whether the target hangs or is slow. Therefore it does not rest: the
+ * other targets are asked before it, so that no request waits for `hedge_ms` in vain, and it is asked where they fail.
  * When its time is over, one request asks it first. Policies with different `hedge_ms` are counted separately.
  */
 import type { Candidate } from '../../../core/pipeline/context.ts';

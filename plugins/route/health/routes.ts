@@ -59,7 +59,7 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
   const own = (): ShownTarget[] => [...Array.from(all.keys(), show), ...passed()];
   const listed = async (): Promise<ShownTarget[]> =>
     (((await peers?.ask('targets', null)) ?? []) as ShownTarget[][]).reduce(combined, own());
-  // `seen`: another worker that has just ended the rest no longer lists the target, and has reported that before it answers
+  // `seen`: a worker that has just ended the rest no longer lists the target, but its `wake` came here first and made the target known
   const isKnown = async (name: string): Promise<boolean> =>
     all.has(name) || (isPassed(name) && ((await listed()).some(({ target }) => target === name) || targets.seen(name) !== null));
   peers?.answer('targets', own);

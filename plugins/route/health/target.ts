@@ -21,7 +21,7 @@ const limitRestMs = { first: 1000, most: 60_000, told: 600_000 };
 export const mostRestMs = 60_000;
 const windowSeconds = 30;
 const busySeconds = 10;
-/** The share of failures counts from this many calls in the window on; a target with this many calls in ten seconds is busy. */
+/** From this many calls in the window on, the share of failures counts. With so many in 10 s, a rest needs twice the failures in a row. */
 const manyCalls = 20;
 
 /** Why a target rests. */
@@ -34,7 +34,7 @@ export type Standing =
   | { readonly is: 'tried by another'; readonly why: Why }
   | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
 
-/** The request that tries a target: it has gone to another target, it asks the target and waits, or the target has begun to answer it. */
+/** The request that tries a target, and what it does now: it asks another target, it waits for this target, or this target answers it. */
 export interface Probe {
   readonly id: string;
   is(): 'elsewhere' | 'waiting' | 'answered';
@@ -49,7 +49,7 @@ interface Learning {
    * The request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one.
    */
   readonly isAlone: boolean;
-  /** When the attempt began: an attempt that began before the rest did says nothing new about the target. */
+  /** When the attempt began. An attempt that began before the present rest says nothing new about the target. */
   readonly startedAt?: number;
   /** Another worker reported the outcome, and counts the rest. */
   readonly isHeard?: boolean;
@@ -154,7 +154,7 @@ export class Target {
     this.#seconds.length = 0;
   }
 
-  /** An answer that began before a limit did does not end the limit, but a target that has answered is not dead. */
+  /** Any answer ends a rest after failures, because the target is not dead. Other rests end only with an answer to a newer attempt. */
   #succeeded(now: number, isOld: boolean): void {
     if (this.#why === 'failures' || (this.#why !== null && !isOld)) this.wake();
     this.#inRow = 0;

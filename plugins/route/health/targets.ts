@@ -55,7 +55,7 @@ export class Targets {
    * Whether a refusal is about what this request names, such as a file of another
    * account: the target has answered other requests within the last 30 s.
    * wire: providers answer 403 and 404 to such a name as to a model that the key may not use.
-   * safety: as a failure, it would let one caller put a target to rest for all.
+   * safety: if such a refusal counted as a failure, one caller could put a target to rest for all.
    */
   isOfRequest({ status }: Pick<AttemptResult, 'status'>, { target: name }: Candidate): boolean {
     if (status !== 403 && status !== 404) return false;

@@ -67,7 +67,7 @@ export class Admission {
     const ofFirst = first.answeredBy === null ? rules.ofCandidate(first) : [];
     const subjects = ofFirst.length === 0 ? caller : [...caller, ...ofFirst];
     if (subjects.length === 0) return standing;
-    // the caller may have to pay for the most expensive candidate; a model or provider only for itself
+    // a budget of the caller needs room for the most expensive candidate, which may serve; other budgets only for the first candidate
     const ask = askOf(subjects, caller.some(hasBudgets) ? standing : [first], context);
     return this.#decide(this.#reserve(ask), { ask, standing, first, caller, context });
   }
@@ -270,7 +270,7 @@ interface Acting {
 
 const hasBudgets = ({ caps }: Subject): boolean => caps.budgets.length > 0;
 
-/** Whether a budget of the first candidate was refused because of the price of a more expensive one, and has room for its own price. */
+/** Whether the budgets of the first candidate have no room for the price of a more expensive candidate, but have room for its own price. */
 function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, context }: Acting): boolean {
   const own = priceAt(first, measureOf(context.request)) ?? 0n;
   if (refusal?.lack !== 'budget' || own >= ask.pico) return false;

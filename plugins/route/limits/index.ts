@@ -70,7 +70,7 @@ export default definePlugin({
   },
 });
 
-/** Reserves the part of a model and a provider when they are asked. */
+/** Reserves what a request needs of the limits of a model and a provider when the provider is asked. */
 function limitTargets({ hooks }: Pick<Gateway, 'hooks'>, admission: Admission): void {
   hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
   hooks.attempted.tap((result, context) => admission.attempted(result, context));

@@ -1,5 +1,5 @@
 /**
- * The interface of a ledger, which counts: this process, Redis, or the parent process. One call admits
+ * The interface of a ledger. A ledger counts in this process, in Redis, or in the parent process. One call admits
  * a request: in one step it checks that all limits of the request have room, and reserves that room.
  */
 import type { Budget } from '../../../core/limits.ts';

@@ -100,7 +100,8 @@ export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigin
 const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
 
 /**
- * Whether a limit is told with this reply. One of a model or provider that did not serve limits nobody, unless it has refused the request.
+ * Whether the headers of this reply may show a limit. A limit of a model or provider that did not serve the request
+ * is left out, unless a limit refused the request.
  */
 const isTold = ({ by, value }: Subject, { error, attempt }: Replying): boolean =>
   (by !== 'model' && by !== 'provider') || error?.plugin === name || attempt?.candidate[by].id === value;

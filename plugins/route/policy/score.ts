@@ -16,7 +16,7 @@ import type { Weighed } from './turns.ts';
 const addedPrice = 4 * 100_000;
 const goodMs = 1000;
 
-/** An offer with its score as the weight. cost: a text for each offer would be made for each request, and only a dry run reads it. */
+/** An offer with its score as the weight. cost: `why` makes the text only when a dry run asks for it, not for each request. */
 class Scored implements Weighed {
   readonly offer: Offer;
   readonly weight: number;
@@ -48,7 +48,7 @@ export function scored(offers: readonly Offer[], stream: boolean): readonly Weig
   return offers.map((offer) => {
     const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(offer.price(), cheapest) + addedPrice);
     const ms = usualMs(offer.seen, stream);
-    // infinite: a request under another policy name is measuring the speed
+    // infinite: a request of a policy with the strategy `fastest` is measuring the speed
     const speed = ms === null || ms === Infinity ? 1 : goodMs / (goodMs + ms);
     return new Scored(offer, { price, success: successOf(offer.seen), speed });
   });

@@ -60,8 +60,8 @@ export class Shares {
   }
 
   /**
-   * Gives a turn to another participant. The one that had it gets its former
-   * credit back, so that one that rests for long gets no more turns afterwards.
+   * Gives a turn to another participant. The participant that had the turn gets its former
+   * credit back, so that a participant that rests for long gets no more turns afterwards.
    */
   passOn({ places: [first], all }: Taken, to: string): void {
     if (first === undefined) return;

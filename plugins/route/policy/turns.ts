@@ -34,7 +34,7 @@ export class Turns {
    * cost: a WeakMap costs the collector more than a Map from which each request is removed.
    */
   readonly #dealt = new Map<object, Dealt>();
-  /** Speeds that a request is to measure, by context, and when they were marked: until it is certain that the request asks a provider. */
+  /** Speeds that a request is to measure, by context, and when they were marked; kept until the request is certain to ask a provider. */
   readonly #measuring = new Map<object, { readonly times: Times; readonly at: number }>();
 
   /** The offers, in the order of a turn in which each offer gets its share. */
@@ -61,9 +61,9 @@ export class Turns {
   }
 
   /**
-   * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked
-   * instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests.
-   * If a cache has the answer, or no offer is left, nobody gets the turn. Otherwise an offer would get fewer of the other requests.
+   * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked instead gets the turn.
+   * Without this, the next offer in the list would get the share of each offer that rests. If a cache has the answer, or no offer
+   * is left, nobody gets the turn: an offer that lost its turn without being asked would get fewer of the other requests.
    */
   passOn(candidates: readonly Candidate[], context: object): void {
     const isKept = isAnswered(candidates);
@@ -83,7 +83,7 @@ export class Turns {
     else shares.passOn(taken, to.offer.first.target);
   }
 
-  /** Called when the request is over: it may have ended between the two taps. Then its turn, and what it was to measure, are the next one's. */
+  /** Called when the request is over. If it ended between the two taps of `route`, the next request gets its turn and its measurement. */
   forget(context: object): void {
     const dealt = this.#dealt.get(context);
     this.#dealt.delete(context);

@@ -9,7 +9,7 @@ export interface Owned extends Hold {
   readonly askedAt: number;
 }
 
-/** The subjects of the running requests; a subject whose limits a reload has changed, with the limits of the last request. */
+/** The subjects of the running requests, each once. Where a reload has changed the limits of a subject, those of its last request count. */
 export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [
   ...new Map(Array.from(running, ({ subjects }) => subjects.map((subject) => [subject.id, subject] as const)).flat()).values(),
 ];

@@ -2,8 +2,8 @@
 import { common, keysOfValue, spending } from './lua.ts';
 
 /**
- * From now on Redis ignores messages under this name. KEYS: heard of that
- * name. Returns the number of the last message that Redis has received.
+ * Makes Redis ignore all further messages under a name of a gateway. KEYS: heard of that name.
+ * Returns the number of the last message that Redis has received under the name.
  */
 export const closeScript = `
 redis.call('HSET', KEYS[1], 'closed', 1)
@@ -40,7 +40,7 @@ return redis.call('GET', KEYS[2])
 
 /**
  * Adds the requests that a gateway has admitted without Redis: once, even if the script runs several times.
- * KEYS: alive, told (of these values at this moment), then those of each value. ARGV: JSON of each value.
+ * KEYS: alive, told (exists once this batch was counted), then those of each value. ARGV: JSON of each value.
  */
 export const missedScript = `${common}${spending}
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
@@ -58,8 +58,8 @@ return 1
 `;
 
 /**
- * A heartbeat. KEYS: alive, era. ARGV: gateway, lease, the era that the gateway knows: if Redis knows
- * the gateway, Redis has lost no more than its name. Returns 0 where Redis does not know the gateway.
+ * A heartbeat. KEYS: alive, era. ARGV: gateway, lease, the era that the gateway knows. Returns 0 where Redis does not know the gateway.
+ * Where Redis knows the gateway and has no era, it has evicted the era alone, so the era is written again.
  */
 export const aliveScript = `${common}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end

@@ -11,12 +11,12 @@
  * that it has received: the gateway asks for that number afterwards, and repeats only messages that Redis has not received.
  */
 /**
- * Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value's
- * last request: callers can invent values without limit. The sum is then read from the log again.
+ * Redis deletes the sum of an unspent budget this many milliseconds after the last request of its value, because callers can invent
+ * values without limit. The next request then reads the sum from the log again.
  */
 export const unspentMs = 3_600_000;
 
-/** How many keys a value has besides those of its budgets, which follow them. */
+/** How many keys a value has. The keys of its budgets are not counted; they follow these keys. */
 export const keysOfValue = 6;
 
 /** Checks and keeps the number of a gateway's message. */
@@ -47,9 +47,9 @@ end
 
 /**
  * The time, and windows of 60 s.
- * safety: each script with a numbered message begins with this part. Its first write takes no
- * memory, and then Redis runs the whole script also where it has no memory left. A message that
- * alone is refused counts as received, because Redis takes the next one, with a higher number.
+ * safety: each script with a numbered message begins with this part. Its first write needs no memory, so Redis runs the whole script
+ * even with no memory left. If Redis refused one message alone, that message would count as received, because Redis takes the next
+ * message, which has a higher number.
  */
 export const common = `
 local time = redis.call('TIME')

@@ -10,7 +10,7 @@ import type { MemoryLedger } from './memory.ts';
 import { fromWire, levelToWire, toWire } from './wire.ts';
 import type { Reserved, Said } from './wire.ts';
 
-/** The most charges whose names are remembered: a worker repeats a message that may be lost within a second or two. */
+/** The most charges whose names are remembered. Within a second or two, a worker repeats a message that may have been lost. */
 const mostCharged = 50_000;
 const sweepEveryMs = 30_000;
 

@@ -107,7 +107,7 @@ export class PeerLedger implements Ledger {
     }
   }
 
-  /** Sends the parent the spending of budgets for which the parent does not have it. */
+  /** Reads from the log what was spent of the budgets whose spending the parent does not know, and sends it to the parent. */
   async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
     const unread = unreadOf(subjects, levels, this.#clock());
     const read = await Promise.all(

@@ -27,7 +27,7 @@ interface RedisParts {
   readonly leaseMs?: number;
 }
 
-/** No verdict from Redis. `said`: Redis was asked, and no reply came; null: it was not asked. */
+/** No verdict from Redis. `said`: the message without a reply, which may have reserved something; null: Redis has reserved nothing. */
 interface Unanswered {
   readonly said: Said | null;
 }
@@ -71,7 +71,7 @@ export class RedisLedger implements Ledger {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.seeds = new Seeds({ redis, memory, clock });
-    // from the start: Redis may be away at the first request, and gets it later although no other request comes
+    // starts now, not at the first reply: if Redis is away at the first request and no other comes, a heartbeat reports that request later
     this.#heart = setInterval(() => void this.#beat(), leaseMs / 3).unref();
   }
 
@@ -110,7 +110,7 @@ export class RedisLedger implements Ledger {
     return await this.#asked(ask);
   }
 
-  /** Asks Redis. The gateway keeps its name until the reply is there: otherwise the reservation would be under neither name. */
+  /** Asks Redis. The gateway keeps its name until the reply comes: a reservation without a reply would not move to a new name. */
   async #asked(ask: Ask): Promise<Verdict | null> {
     const asking = this.#ask(ask);
     this.#asking.add(asking);
@@ -130,8 +130,8 @@ export class RedisLedger implements Ledger {
     const remember = (): void => void (hold !== null && this.#missed.requests(ask.subjects, now));
     if (said !== null || hold !== null) this.#doubt();
     if (said === null) remember();
-    // Redis may hold a reservation for this request, refused or not; it ends
-    // with the present name of the gateway, which the next heartbeat gives up
+    // Redis may have reserved something for this request, even if the request is refused here. That reservation
+    // ends with the present name of the gateway: the next heartbeat registers the gateway under a new name
     else this.#missed.perhaps(said, remember);
     if (verdict === null) throw new Away('Redis, which has the counts of limits and budgets, is away.');
     return hold === null ? verdict : { ...verdict, hold: this.#own(hold, '', now) };
@@ -274,7 +274,7 @@ export class RedisLedger implements Ledger {
     // safety: Redis was emptied, and everything that this gateway has admitted within the last minute must still count
     if (isLost) this.#missed.lost(this.#memory.own());
     await this.#tellMissed();
-    // messages that were sent before Redis knew the name are missing there too
+    // Redis also lacks the messages that were sent before it knew the name
     this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
   }
 
@@ -310,7 +310,7 @@ export class RedisLedger implements Ledger {
         )) as string;
       }
     } catch (error) {
-      // safety: a Redis that refuses writes has not stored the name, and may refuse one name for each request
+      // safety: a Redis that refuses writes has not stored the name, and each request tries a new name: this list would grow without end
       if (era !== '' || !isRefused(error)) this.#formers.push(this.#name);
       throw error;
     }
