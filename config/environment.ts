@@ -50,6 +50,6 @@ function variablesIn(bytes: Buffer, place: Place, findings: Findings): Readonly<
   return parseEnv(text);
 }
 
-/** The file may be no file of variables at all. */
+/** At most this many lines get a warning: the file may be no file of variables at all. */
 const mostNamed = 10;
 const setsVariable = /^\s*(?:#|(?:export\s+)?[\w.-]+\s*=)/;

@@ -94,10 +94,10 @@ class Expander {
   #hidden(written: string | null, text: string): string {
     let shown = text;
     const brought = (written?.match(reference) ?? []).map((one) => ({ one, value: this.#brought.get(one) ?? '' }));
-    // safety: where a value begins with another one, the rest of it would stay if the short one were hidden first
+    // safety: the longest value first. A shorter value may begin a longer one, and the rest of the longer one would stay
     for (const { one, value } of brought.sort((a, b) => b.value.length - a.value.length)) {
       if (value.length < shortestSecret) continue;
-      // the default of a reference that is in the text already stays
+      // a reference in the text stays as it is, even where its default is the value
       const parts = shown.split(one).map((part) => part.replaceAll(value, () => one));
       shown = parts.join(one);
     }

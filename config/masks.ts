@@ -1,6 +1,6 @@
 /**
- * Keeps secrets out of messages about the config. Secrets are known by the
- * name of their setting, by a name that is nearly one, and by their shape.
+ * Keeps secrets out of messages about the config. A secret is known by the
+ * name of its setting, even if the name is misspelt, and by its shape.
  */
 import { distance } from 'fastest-levenshtein';
 import { saysSecret } from '../core/secret.ts';
@@ -36,8 +36,8 @@ const shapes = [
 /** A password may hold an `@`: the last one ends it. */
 const userInUrl = /(?<=:\/\/)[^\s/"']+(?=@)/g;
 /**
- * The user in a malformed address, such as `redis//user:password@host`: messages
- * are about malformed addresses. After a valid host, an `@` is a part of the path.
+ * The user in a malformed address, such as `redis//user:password@host`, because messages
+ * quote malformed addresses. After a valid host, an `@` is a part of the path.
  */
 const userOfBadAddress = /(?<![^\s"',{}[\]()])(?!\w+:\/\/(?:\*+@|[^\s/"'@:]+(?::\d+)?[/?#]))[^\s"',{}[\]()@:]*:[^\s"',{}[\]()]+(?=@)/g;
 /** The password of a Redis may hold slashes. */

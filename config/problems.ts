@@ -82,7 +82,7 @@ export function createFindings(): Findings {
 
 const problemOf = (place: Place, message: string, hint: string | null): Problem => ({
   ...locate(place.source, place.path, place.at ?? 'value'),
-  // a map in place of a key is a key with settings in it
+  // YAML allows a map as a key, `? { api_key: … }`: then the path has settings in it, and their values may be secrets
   path: maskLine(pathText(place.path)),
   message: maskLine(message),
   hint: hint === null ? null : maskShapes(hint),

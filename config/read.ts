@@ -260,7 +260,7 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const isGlob = /[*?[{]|[+@!]\(/.test(name);
     // cost: for a single file, Node's glob takes a hundredth of the time of a start, and 2 MB
     const matches = isGlob ? globbed(name, from) : [resolve(from, name)].filter(isThere);
-    // a file that is created later is a change too. The name of the folder is no pattern: ? stands for each character that would be one
+    // a file that is created later is a change too. The folder's name is no pattern, so ? (any character) replaces its special characters
     looked.push(resolve(isGlob ? from.replaceAll(/[*?[\]{}()]/g, '?') : from, name));
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) {

@@ -121,8 +121,8 @@ const parse = (text: string): Document =>
   yaml().parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
 
 /**
- * Parses a text with a reference without its closing brace, `{ api_key: "${NAME" }`, which may have
- * taken a brace of YAML. Then quotes bound the reference, so that the fault is found at its place.
+ * Parses a text. A reference without its closing brace, `{ api_key: "${NAME" }`, may have taken a brace of YAML. So a text
+ * with faults is parsed again with references that end at a quote, and the fault is found at its place.
  */
 function parsedWithin(text: string, hidden: string): Document {
   const document = parse(hidden);

@@ -83,7 +83,7 @@ function secretRanges(document: Document): Range[] {
   const walk = (node: unknown, secret: Secrecy): void => {
     if (isMap(node)) {
       for (const { key, value } of node.items) {
-        // a map in place of a key is a key with settings in it
+        // a setting such as `api_key` may have a map by mistake, and a name in the map may be the secret
         if (secret === 'names too' && isScalar(key)) mask(key);
         walk(value, secret ?? secrecyOf(keyText(key), value));
       }

@@ -63,8 +63,8 @@ function checkFields(entry: Entry<KeyBlock>, findings: Findings): void {
   if (key === undefined && hash === undefined) {
     findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
   }
-  // safety: responses and kept answers belong to a name, so the holder would
-  // have those of the playground, and the playground those of the holder
+  // safety: responses and kept answers belong to the name of a key, so the holder of this key would
+  // get those of the dashboard's playground, and the playground would get those of the holder
   if (name === 'dashboard') {
     findings.error(placeOf(entry, 'name'), '"dashboard" is the name under which the dashboard itself asks', 'choose another');
   }

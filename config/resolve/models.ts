@@ -146,7 +146,7 @@ function resolveModel(block: WholeModel, deployments: Deployments): Model {
   };
 }
 
-/** What a model behind a wildcard may give: nothing is known of it, so the provider decides. A wildcard for embeddings alone stays one. */
+/** What a model behind a wildcard may give: nothing is known of it, so the provider decides. `[embeddings]` alone stays as it is. */
 const anyOutput = (stated: readonly string[]): readonly string[] => (stated.includes('embeddings') ? stated : [...stated, 'embeddings']);
 
 /** The parameters of a model whose entry lists none, by what its providers can do. */
@@ -211,7 +211,7 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   };
 }
 
-/** Whether the dialect has a field for a budget of the model. An unknown dialect, and one that does not declare it, may have one. */
+/** Whether the dialect has a field for a budget of the model; true where the dialect is unknown, or does not say. */
 function takesBudget(
   { providerId, externalId, dialect }: MappingBlock,
   id: string,

@@ -86,7 +86,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   return { loaded, entries, named, isComplete, absent };
 }
 
-/** Reports a dialect that two plugins have, or answer for: it would depend on the order of the plugins which of them a provider gets. */
+/** Reports a dialect that two plugins have or answer for: the order of the plugins would decide which of the two a provider gets. */
 function reportSpokenTwice(
   { name, dialects = [], serves = [] }: AnyPlugin,
   place: Place,

@@ -31,7 +31,7 @@ export interface ServerFacts {
 
 /**
  * Resolves the `server` block. Faults and warnings are reported to `findings`.
- * Null: the block has not passed the schema, and the parts that have are checked.
+ * Null: the block has not passed the schema. Its parts that have passed are checked all the same.
  * @param main the main file
  */
 export function resolveServer(main: Reading, facts: ServerFacts, findings: Findings): Server | null {

@@ -31,7 +31,7 @@ const readers: readonly Reader[] = [
   { plugin: 'stream/cache', setting: 'cache', nothing: 'no answer is kept' },
 ];
 
-/** @param listed names of all plugins. Of each setting the first place is shown. */
+/** Warns once for each setting, at the first place that uses it. @param listed the names of the plugins that run */
 export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, findings: Findings): void {
   const warn = (place: Place, nothing: string, plugin: string): void =>
     findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');

@@ -114,7 +114,7 @@ function lowerCaseHint(error: ErrorObject, { expansion, pathOf }: Origin): strin
   return `write it in lower case: "${lower}"`;
 }
 
-/** The same for a key, such as the name of metadata in a rule. */
+/** For a key that is wrong only because of its capitals, such as the name of metadata in a rule. */
 function lowerCaseKey(error: ErrorObject, key: string): string | null {
   const isValid = Object.keys(schemaOf(error).patternProperties ?? {}).some((pattern) => new RegExp(pattern, 'u').test(key.toLowerCase()));
   return isValid ? `write it in lower case: "${key.toLowerCase()}"` : null;
@@ -241,7 +241,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (expansion.unexpanded(path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') {
     const text = withoutExponent(literal(error, source, path));
-    // in quotes, this text would be the next fault
+    // the text would be a fault even in quotes, so quotes are not proposed
     if (!new RegExp(schemaOf(error).pattern ?? '', 'u').test(text)) return wantedText(error);
     return wanted.includes('string') ? `write "${text}" in quotes` : null;
   }

@@ -35,7 +35,7 @@ function parsed(json: string): Record<string, unknown> | null {
 
 /**
  * Gives the values of a text, new at each call. Null: the text is not a file of the shipped catalogue, or somebody has changed it.
- * @param file of `npm run generate`
+ * @param file the file of values that `npm run generate` writes
  */
 export function createShippedReader(file: string): (text: string) => Record<string, unknown> | null {
   let known: ReadonlyMap<string, string> | null = null;

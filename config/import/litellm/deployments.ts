@@ -235,7 +235,7 @@ export function providerFor({ name, entry, hint = null }: Account, path: Path, d
   return id;
 }
 
-/** What says the share of a deployment: the first of these that a group has. */
+/** The parameters that may give the share of a deployment. In each group, the first one that a member has counts. */
 export const shareMetrics: readonly string[] = ['weight', 'rpm', 'tpm'];
 
 /**

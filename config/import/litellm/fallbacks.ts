@@ -54,7 +54,7 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
   if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
 }
 
-/** All names in the fallbacks: those that have some, and those that are asked then. */
+/** All names in the fallbacks: the models that have fallbacks, and the fallbacks themselves. */
 export function fallbackNames(draft: Draft): string[] {
   const entries = ['fallbacks', 'context_window_fallbacks'].flatMap((kind) => listOf(settingOf(draft, kind)?.value).map(fieldsOf));
   return [
@@ -66,7 +66,7 @@ export function fallbackNames(draft: Draft): string[] {
 const modelsIn = (fallbacks: unknown): string[] =>
   [fallbacks].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
 
-/** LiteLLM follows five. */
+/** How long a chain of fallbacks is at most: LiteLLM follows five. */
 const deepest = 5;
 
 /** A model's fallbacks, each followed by its own fallbacks. */

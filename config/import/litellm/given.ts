@@ -32,7 +32,7 @@ const numbers: ReadonlySet<string | number | undefined> = new Set([
   'ttl',
 ]);
 
-/** Lists the numbers that the file leaves to the environment: the new file has milliseconds, shares and sums, and no reference can count. */
+/** Notes the numbers that the file leaves to the environment: the import must convert them or add them up, and a reference has no value. */
 export function noteNumbers(value: unknown, { draft, path }: Place): void {
   if (typeof value === 'string' && environ.test(value) && numbers.has(path.at(-1))) {
     draft.note(path, 'its value is in the environment, so it was not imported: write the number');

@@ -10,8 +10,8 @@ interface Brought {
 }
 
 /**
- * A config with what it includes: lists are joined in order, and of every other key the last file counts. A file that is included includes
- * others itself; the names of all are relative to the config.
+ * A config with all that it includes: lists are joined in order; for any other key, the last file that has the key counts.
+ * An included file may include others. All names of files are relative to the config.
  * @param read throws where a file cannot be read
  */
 export function withIncludes(config: Foreign, read: (file: string) => Foreign): Foreign {

@@ -98,8 +98,8 @@ function writeWildcard(id: string, members: readonly Deployment[], draft: Draft)
 }
 
 /**
- * Whether the catalogue may be included, from which wildcards know their prices. It opens the catalogue's models of each
- * provider by their ids, so only where a wildcard opens all of these providers anyway; and no name here may be an alias there.
+ * Whether the catalogue may be included, so that wildcards know their prices. Callers could then ask for its models at each provider
+ * that has some, so a wildcard must open all of these providers anyway; and no name here may be an alias there.
  */
 function mayInclude(draft: Draft, facts: CatalogueFacts): boolean {
   const wildcards = [...draft.models.values()].filter(({ value }) => String(value['id']).endsWith('*'));

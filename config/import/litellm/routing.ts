@@ -151,7 +151,7 @@ function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
   }
 }
 
-/** LiteLLM has a limit for each provider of a model. @param otherwise that of a provider without one of its own */
+/** LiteLLM has a limit for each provider of a model. @param otherwise the limit, in seconds, of a provider without one */
 function writeTimeoutOf(id: string, members: readonly Deployment[], { draft, otherwise }: { draft: Draft; otherwise: number }): void {
   const limits = members.map(({ params }) => numberOf(params['timeout']) ?? otherwise);
   const longest = Math.max(...limits);

@@ -12,7 +12,7 @@ import { sections, settingsAdvice } from './without-counterpart.ts';
 
 type Read = (value: unknown, at: Place & { readonly section: Fields }) => void;
 
-/** Settings that the gateway does in any case, or that another setting reads. */
+/** Settings whose effect the gateway has in any case, or that are read together with another setting. */
 const needless: ReadonlySet<string> = new Set([
   'drop_params',
   'modify_params',

@@ -32,7 +32,10 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   return draft;
 }
 
-/** safety: a key that stands in the file must not get such a name, or it would go to the servers that have theirs from the environment */
+/**
+ * The variables from which LiteLLM has a key where the file names none. safety: a variable for a key that
+ * stands in the file must have another name, or that key would go to the servers of these variables.
+ */
 function impliedIn(source: Foreign): ReadonlySet<string> {
   const draft = new Draft(source, []);
   readDeployments(draft, namesIn(draft));

@@ -10,7 +10,7 @@ export const snake = (fields: Fields): Fields =>
     Object.entries(fields).map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
-/** Those of a target that are read. */
+/** The fields of a target that are read. */
 export const ofTargets = new Set([
   'name',
   'weight',
@@ -36,7 +36,7 @@ export const ofTargets = new Set([
   'strategy',
   'targets',
 ]);
-/** Those of a whole config that are read. */
+/** The fields of a whole config that are read. */
 export const ofConfigs = new Set([...ofTargets, 'retry', 'cache', 'request_timeout']);
 
 const advice: Readonly<Record<string, string>> = bare({

@@ -37,7 +37,7 @@ function writeCandidates(policy: Record<string, unknown>, targets: readonly Targ
   if (fallbacks.size > 0) policy['fallbacks'] = [...fallbacks];
 }
 
-/** Lists the targets that come earlier than in the file, because another one of their model does. */
+/** Notes the targets that are asked earlier than in the file, because another target of their model is. */
 function noteMoved(targets: readonly Target[], draft: Draft): void {
   targets.forEach(({ group, path }, at) => {
     const first = targets.findIndex((target) => target.group === group);
@@ -91,7 +91,7 @@ function metadataName(field: string): string | null {
   return `meta.${name.replaceAll(/[^a-z0-9]+/g, '-')}`;
 }
 
-/** Portkey retries five times at most. */
+/** Writes the retries, the time limit and the cache. Portkey retries five times at most. */
 export function writeSettings(policy: Record<string, unknown>, root: Fields, draft: Draft): void {
   const retry = snake(fieldsOf(root['retry']));
   const attempts = numberOf(retry['attempts']);
