@@ -66,8 +66,16 @@ const maskHeaders = (text: string): string =>
   text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
 const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|[^}])*/g;
 
+/** The line without what follows the name of a secret and a brace: in braces, a name may be the secret itself. */
+function maskBraces(line: string): string {
+  for (const { 0: start, 1: name = '', index } of line.matchAll(/(?<![\w-])([\w-]+)["']?\s*:\s*(?=\{)/g)) {
+    if (isSecretName(name)) return line.slice(0, index + start.length) + stars(line.slice(index + start.length));
+  }
+  return line;
+}
+
 /** A line of the file without secrets. */
-export const maskLine = (line: string): string => maskShapes(maskSettings(line.replaceAll(headersOnLine, maskHeaders)));
+export const maskLine = (line: string): string => maskShapes(maskSettings(maskBraces(line).replaceAll(headersOnLine, maskHeaders)));
 
 /** Masks settings on a line. The text after a setting may be another setting, if two lines became one. */
 function maskSettings(text: string): string {

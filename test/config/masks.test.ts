@@ -63,6 +63,8 @@ describe('a line of the file', () => {
     ['x: 4fzHjq8DkL2mNp5RtVwXyZ7b', 'x: ************************'],
     ['{ api_key: [aaaa, bbbb], models: [c] }', '{ api_key: [****, ****], models: [c] }'],
     ['api_key: ${KEY:-topsecret}', 'api_key: ${KEY:-*********}'],
+    ['admin_key: {topsecret}', 'admin_key: ***********'],
+    ['a: { b: { api_key: { topsecret: 1 } }, models: [c] }', 'a: { b: { api_key: * ********** * * *, ******* [*] *'],
   ])('hides %s', (line, shown) => {
     expect(maskLine(line)).toBe(shown);
   });

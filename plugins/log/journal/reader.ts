@@ -24,8 +24,7 @@ interface ReaderParts {
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
-  /** Records that were lost because somebody deleted the journal. */
-  const gone = { records: 0 };
+  const known = { gone: 0, drained: 0 };
   const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
@@ -44,7 +43,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     facets: (query) => others.before(() => client.facets(query)).catch(refuse),
     metadataKeys: (query) => others.before(() => client.metadataKeys(query)).catch(refuse),
     catchUp,
-    status: () => statusOf({ client, counts, trouble, retentionDays, bodies, gone }),
+    status: () => statusOf({ client, counts, trouble, retentionDays, bodies, known }),
     onRecord: (listener) => events.onRecord(listener),
     keys: {
       place,
@@ -99,32 +98,30 @@ function refuseKeys(thrown: unknown): never {
   );
 }
 
+/** What the store has reported of the records that were written. */
+interface Known {
+  /** How many were lost because somebody deleted the journal. */
+  gone: number;
+  /** How many the store had when it last answered. */
+  drained: number;
+}
+
 /** The state of the log. It is complete even while the store or its thread does not answer. */
-async function statusOf({
-  client,
-  counts,
-  trouble,
-  retentionDays,
-  bodies,
-  gone,
-}: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly gone: { records: number } }): Promise<StoreStatus> {
+async function statusOf(parts: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly known: Known }): Promise<StoreStatus> {
+  const { client, counts, trouble, retentionDays, bodies, known } = parts;
   const { written, ...lost } = counts();
   const settings = { ...lost, retentionDays, bodies };
+  const waiting = (): number => Math.max(0, written - known.drained - known.gone);
   try {
     const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
+    known.drained = drained;
     const found = trouble();
     // records that the journal could not write are still in memory, so they are not lost
-    if (depthBytes === 0 && found !== 'journal_not_written') gone.records = Math.max(0, written - drained);
+    if (depthBytes === 0 && found !== 'journal_not_written') known.gone = Math.max(0, written - drained);
     const standing = found === null ? { connected, error } : { connected: false, error: found };
-    return {
-      ...settings,
-      ...standing,
-      waitingBytes: depthBytes,
-      waitingRecords: Math.max(0, written - drained - gone.records),
-      lastDrainAt,
-    };
+    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: waiting(), lastDrainAt };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
-    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written - gone.records, lastDrainAt: null };
+    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: waiting(), lastDrainAt: null };
   }
 }

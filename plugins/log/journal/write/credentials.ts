@@ -30,8 +30,7 @@ export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Cr
 
 /** @param isSecret whether the name of an outer object says that everything in it is a secret, for example `headers` */
 function collect(found: Credential[], value: unknown, isSecret = false): void {
-  if (Array.isArray(value)) for (const one of value) collect(found, one, isSecret);
-  if (!isFields(value)) return;
+  if (!isFields(value) && !Array.isArray(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     const isHidden = isSecret || saysSecret(name) || hidden.test(name);
     if (typeof inner !== 'string') {

@@ -126,6 +126,16 @@ describe('the client of the store', () => {
     await expect(reader.get('x')).rejects.toMatchObject({ code: 'log_unavailable' });
   });
 
+  test('counts no stored record as waiting, also while nothing answers', async () => {
+    await openOn('sqlite', null);
+    await Promise.all([write(1), write(2)]);
+    await client.flush();
+    expect(await reader.status()).toMatchObject({ connected: true, waitingRecords: 0 });
+    await client.close(500);
+    await write(3);
+    expect(await reader.status()).toMatchObject({ connected: false, waitingRecords: 1 });
+  });
+
   test('opens without a store, counts the waiting records, and says why they wait', async () => {
     await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
     await write(1);

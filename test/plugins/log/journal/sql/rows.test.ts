@@ -227,6 +227,19 @@ describe('a record in parts', () => {
     });
   });
 
+  test('keeps no credential that a client sends in a list', () => {
+    const lists = { headers: ['authorization: Bearer of-mcp'], authorization_token: ['token-of-mcp', { also: 'other-of-mcp' }] };
+    const mcp_servers = [{ type: 'url', url: 'https://mcp.example/b', ...lists }];
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'hello' }], mcp_servers });
+    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body }] }];
+    const row = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), rest: { mcp_servers } } }));
+    expect([row.body?.request, row.body?.upstream].join()).not.toContain('of-mcp');
+    expect(JSON.parse(row.body?.request ?? '')).toMatchObject({
+      messages: [{ role: 'user' }],
+      mcp_servers: [{ headers: ['[redacted]'], authorization_token: ['[redacted]', { also: '[redacted]' }] }],
+    });
+  });
+
   test('keeps no credential of a data source or of an MCP server with headers of another name, neither of the request nor of what was sent', () => {
     const source = (authentication: object, more: object = {}): object => ({
       type: 'azure_search',
