@@ -42,11 +42,19 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
   if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) {
     throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
   }
-  const { data, isAll } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
-  return { by, metaKeys, isAll, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
+  const { data, ...scanned } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
+  return { by, metaKeys, ...scanned, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
 }
 
-async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ data: Shown[]; isAll: boolean }> {
+interface Found {
+  readonly data: readonly Shown[];
+  /** Whether the conversations have all requests of the time. */
+  readonly isAll: boolean;
+  /** How many requests were read, the newest of the time. */
+  readonly requests: number;
+}
+
+async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<Found> {
   const { data: records, next } = await reader.list(
     { ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] },
     { limit: most.scanned, cursor: null },
@@ -54,13 +62,13 @@ async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ 
   const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
   // an empty text names no conversation, and no filter finds it
   groups.delete('');
-  return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null };
+  return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null, requests: records.length };
 }
 
-async function ofHistories(reader: LogReader, query: LogQuery): Promise<{ data: Shown[]; isAll: boolean }> {
+async function ofHistories(reader: LogReader, query: LogQuery): Promise<Found> {
   const { records, isAll } = await read(reader, query);
   const chains = chainsOf(records.filter((record) => messagesOf(record).length > 0));
-  return { data: chains.map((own) => shownOf(null, own, openingOf(own[0] as LoggedDetail))), isAll };
+  return { data: chains.map((own) => shownOf(null, own, openingOf(own[0] as LoggedDetail))), isAll, requests: records.length };
 }
 
 function shownOf(value: string | null, records: readonly LoggedRequest[], opening: string | null): Shown {

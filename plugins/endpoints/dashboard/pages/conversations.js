@@ -61,8 +61,8 @@ function WhatIsNeeded({ by }) {
 /** The cost of a conversation, marked where its turns hold estimates that matter. */
 const costOf = ({ cost, estimated, turns }) => aboutSum(money(cost), { estimated, requests: turns });
 
-function Table({ data: { by, data, isAll }, params }) {
-  const newest = `These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time`;
+function Table({ data: { by, data, isAll, requests }, params }) {
+  const newest = `These are the conversations of the newest ${count(requests)} requests of this time`;
   const href = ({ value, of }) => {
     const which = value === null ? { of } : { by, value };
     return hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...Object.entries(which)]));
@@ -149,7 +149,7 @@ function Turn({ turn: { record, fresh, response }, number }) {
     <p class="turn-foot">
       <a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>
       ${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}
-      <time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time>
+      <time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+/, '')}</time>
       <span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span>
       <span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>
       ${usage.promptTokens !== null && html`<span>${taken} in, ${given} out</span>`}

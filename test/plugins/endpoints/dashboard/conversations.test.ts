@@ -104,6 +104,8 @@ describe('the views', () => {
     const cut = async (query: LogQuery, page: PageOptions) => ({ ...(await large.exportRows(query, { ...page, limit: 2 })), isCut: true });
     const view: any = await conversationView({ ...asked(large, 'by=meta.session-id&value=s1'), reader: { ...large, exportRows: cut } });
     expect([view.turns, view.isAll, view.opening]).toEqual([8, false, 'Turn 12']);
+    const list: any = await conversationsView({ ...asked(large, 'by=history'), reader: { ...large, exportRows: cut } });
+    expect([list.requests, list.isAll]).toEqual([8, false]);
   });
 
   test('find no conversation with an empty key', async () => {
@@ -163,6 +165,16 @@ describe('the page', () => {
     await page.locator('.turn').nth(1).waitFor();
     expect(page.url()).toContain(`of=${id}`);
     expect(scene.complaints).toEqual([]);
+    await scene.leave(page);
+  });
+
+  test('shows the times of turns to the second, also in UTC', async () => {
+    const page = await scene.open(`/dashboard/conversations?of=${id}`);
+    await page.evaluate("localStorage.setItem('gateway.utc', 'yes')");
+    await page.reload();
+    const time = page.locator('.turn-foot time').first();
+    expect(await time.textContent()).toBe(`${(await time.getAttribute('datetime'))?.replace('T', ' ').slice(0, 19)}Z`);
+    await page.evaluate("localStorage.removeItem('gateway.utc')");
     await scene.leave(page);
   });
 
