@@ -16,7 +16,7 @@ import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Secret } from '../../../core/secret.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
-import { addTargetRoutes } from './routes.ts';
+import { addTargetRoutes, reachOf } from './routes.ts';
 import { stands } from './target.ts';
 import type { Probe, Standing, Target } from './target.ts';
 import { accountOf, isTold, Targets } from './targets.ts';
@@ -51,11 +51,12 @@ export default definePlugin({
 
     const apiKeys = apiKeysOf(config);
     peers?.on('told', (told) => targets.hear(told as Told, apiKeys.get(accountOf((told as Told).target))));
-    addTargetRoutes(routes, { targets, config, peers });
+    const reach = reachOf(config);
+    addTargetRoutes(routes, { targets, reach, peers });
     metrics.add(() => {
       // a reload may have replaced a key, and no request has met the new one yet
       for (const [account, apiKey] of apiKeys) targets.meet(`${account}/`, apiKey);
-      return metricsOf(targets);
+      return metricsOf(targets, reach);
     });
   },
 });

@@ -1,12 +1,18 @@
 import type { Metric } from '../../../core/host/metric-sources.ts';
+import type { Reach } from './routes.ts';
 import type { Targets } from './targets.ts';
 
 /** safety: each target is a time series in Prometheus. */
 const mostTargets = 1000;
 
-/** The metrics of the targets that were asked: whether each is available, how often it rested, and how often it was tried after a rest. */
-export function metricsOf(targets: Targets): Metric[] {
-  const known = Array.from(targets.known()).slice(0, mostTargets);
+/**
+ * The metrics of the targets that were asked: whether each is available, how often it rested, and how often it was tried after a rest.
+ * A target that a reload removed is left out: no request would try it after its rest, so it would be shown as resting for ever.
+ */
+export function metricsOf(targets: Targets, { has }: Reach): Metric[] {
+  const known = Array.from(targets.known())
+    .filter(([target]) => has(target))
+    .slice(0, mostTargets);
   return [
     {
       type: 'gauge',

@@ -36,9 +36,23 @@ export interface ShownTargets {
   readonly data: readonly ShownTarget[];
 }
 
+/** The targets to which the config leads. */
+export interface Reach {
+  /** Those of its models, with their candidates. */
+  readonly all: ReadonlyMap<string, readonly Candidate[]>;
+  /** Whether requests can ask this target, which may be behind a wildcard. */
+  has(this: void, target: string): boolean;
+}
+
+export function reachOf(config: Config): Reach {
+  const all = Map.groupBy(offered(config), ({ target }) => target);
+  const open = new Set(config.wildcards.flatMap(({ providers }) => providers.map(({ providerId }) => providerId)));
+  return { all, has: (target) => all.has(target) || open.has(providerOf(target)) };
+}
+
 interface Parts {
   readonly targets: Targets;
-  readonly config: Config;
+  readonly reach: Reach;
   readonly peers: Peers | null;
 }
 
@@ -46,10 +60,8 @@ interface Parts {
  * `GET /api/targets`: all targets of providers that are on, and those behind a wildcard that rest or were asked lately.
  * `POST /api/targets/wake?name=…`: ends the rest of one target.
  */
-export function addTargetRoutes(routes: Routes, { targets, config, peers }: Parts): void {
-  const all = Map.groupBy(offered(config), ({ target }) => target);
-  const open = new Set(config.wildcards.flatMap(({ providers }) => providers.map(({ providerId }) => providerId)));
-  const isPassed = (name: string): boolean => !all.has(name) && open.has(providerOf(name));
+export function addTargetRoutes(routes: Routes, { targets, reach: { all, has }, peers }: Parts): void {
+  const isPassed = (name: string): boolean => !all.has(name) && has(name);
   const show = (name: string): ShownTarget => shown(name, all.get(name) ?? [], targets);
   const passed = (): ShownTarget[] =>
     Array.from(targets.known(), ([name]) => name)

@@ -100,4 +100,10 @@ it('lists a model that a wildcard allowed while it rests or was asked lately, an
   // after a reload without the wildcard, no request can reach the model
   const next = await gatewayOf({ providers, models: [{ id: 'plain', free: true, providers: [{ providerId: 'other' }] }] }, { states });
   expect((await listed(next)).map(({ target }) => target)).toEqual(['other/plain']);
+  // otherwise its last rest would be in the metrics for ever, because no request tries it
+  const metricsOf = async ({ get }: TestGateway): Promise<string> => await (await get('/metrics')).text();
+  expect([await metricsOf(gateway), await metricsOf(next)]).toEqual([
+    expect.stringMatching(/target="up#\d\/new"/),
+    expect.not.stringContaining('/new"'),
+  ]);
 });
