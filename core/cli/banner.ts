@@ -4,7 +4,6 @@ import { relative } from 'node:path';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import { adminKeyFile, usesKeptAdminKey } from '../host/admin-key.ts';
-import type { Logger } from '../logger.ts';
 import { counted } from '../table.ts';
 import { version } from '../version.ts';
 import { isLoopback } from '../wire/address.ts';
@@ -85,11 +84,4 @@ function networkOf(url: string): string {
     .flatMap((list) => list ?? [])
     .filter(({ internal, family }) => !internal && family === 'IPv4');
   return addresses.map(({ address }) => `${protocol}//${address}:${port}/v1`).join(', ');
-}
-
-/** Writes the providers that are off to the process log, where the banner is not printed. */
-export function reportOff({ providers }: Config, logger: Logger): void {
-  for (const { id, missing } of providers.values()) {
-    if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
-  }
 }

@@ -15,6 +15,7 @@ import { type RunningGateway, startGateway } from '../host/gateway.ts';
 import { createPluginLoader } from '../host/loader.ts';
 import type { AnyPlugin } from '../host/plugin.ts';
 import { Places } from '../host/places.ts';
+import { reportOff } from '../host/reload.ts';
 import { States } from '../host/state.ts';
 import { PortInUse, UnusableSocket } from '../http/bind.ts';
 import { createLogger, type Write } from '../logger.ts';
@@ -27,7 +28,7 @@ import { counted, printableLines } from '../table.ts';
 import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createAskRunning } from './ask-running.ts';
-import { bannerOf, contentsOf, reportOff } from './banner.ts';
+import { bannerOf, contentsOf } from './banner.ts';
 import {
   asksForList,
   configFileOf,

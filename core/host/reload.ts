@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { glob, readFile, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Server } from '../config.ts';
+import type { Config, Server } from '../config.ts';
 import type { RunningGateway } from './gateway.ts';
 import { tellReload } from './reloads/history.ts';
 import type { Logger } from '../logger.ts';
@@ -144,6 +144,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     const old = swap(next);
     tellReload({ at: Date.now(), problems: null }, { before: old.config, after: next.config });
     logger.info('config reloaded', { hash: next.config.hash });
+    reportOff(next.config, logger, old.config);
     const settings = waiting(bound, next.config.server);
     if (settings.length > 0) logger.warn('these settings of the reloaded config wait for a restart', { settings });
     this.retiring.add(old);
@@ -152,6 +153,17 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
 }
 
 export const watchConfig = <Gateway extends Replaced = RunningGateway>(parts: Watching<Gateway>): Watch<Gateway> => new ConfigWatch(parts);
+
+/**
+ * Writes the providers that are off to the process log.
+ * @param before the config in whose place this one came: what was off for the same reason then is not said again
+ */
+export function reportOff({ providers }: Config, logger: Logger, before: Config | null = null): void {
+  for (const { id, missing } of providers.values()) {
+    if (missing === null || before?.providers.get(id)?.missing === missing) continue;
+    logger.info(`provider off: ${missing} is not set`, { provider: id });
+  }
+}
 
 function waiting(bound: Fixed, next: Server): string[] {
   const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [

@@ -148,6 +148,28 @@ describe('a config that', () => {
     expect(told()).toEqual([reloaded]);
   });
 
+  it('turns a provider off is loaded, and its first reload names the provider', async () => {
+    const { write, reload, lines } = await watched();
+    const told = (): unknown[] => lines.splice(0).map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const providers = (key: string): object => ({
+      providers: {
+        up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' },
+        more: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: key },
+      },
+    });
+    write('second', providers('${KEY_OF_MORE}'));
+    await reload();
+    expect(told()).toEqual(['config reloaded', 'provider off: KEY_OF_MORE is not set']);
+    write('third', providers('${KEY_OF_MORE}'));
+    await reload();
+    expect(told()).toEqual(['config reloaded']);
+    write('fourth', providers('a key'));
+    await reload();
+    write('fifth', providers('${OTHER_KEY}'));
+    await reload();
+    expect(told()).toEqual(['config reloaded', 'config reloaded', 'provider off: OTHER_KEY is not set']);
+  });
+
   it('has changed after it was read and before it is watched is loaded', async () => {
     const { reload, name } = await watched(undefined, async (write) => {
       await pause(50);
