@@ -102,6 +102,11 @@ function warn(warnings: Good['warnings']): void {
   if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
+function warnOfChanged(named: Loaded['named']): void {
+  const plugins = named.map(({ plugin }) => plugin.name).filter((name) => places.changed.has(name));
+  if (plugins.length > 0) logger.warn('a changed plugin waits for a restart', { plugins });
+}
+
 const build = (
   { config, plugins }: Pick<Good, 'config' | 'plugins'>,
   peers: WorkerPeers | null = null,
@@ -169,6 +174,7 @@ async function start(flags: FlagValues): Promise<void> {
     tellAdminKey,
     async read(bound) {
       const loaded = await load(file, { overrides, ...(bound !== undefined && { bound }) });
+      if (number === null) warnOfChanged(loaded.named);
       if (loaded.ok && number === null) warn(loaded.warnings);
       return loaded.ok ? loaded : { problems: formatProblems(loaded.problems), files: loaded.files };
     },

@@ -1,14 +1,22 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
 /** Finds the plugin that a file belongs to: for messages about code that blocks the event loop, or that throws where nobody catches. */
 export class Places {
   /** The folder of the shipped plugins. */
   readonly #root: string;
   /** Plugins from elsewhere, by the address of their file. */
-  readonly #others = new Map<string, string>();
+  readonly #others: Map<string, string>;
+  /** Hashes of these files when their plugins were loaded: Node loads a file once. */
+  readonly #loaded = new Map<string, string>();
+  /** Plugins from elsewhere whose file held something else when the config was read last. */
+  readonly changed = new Set<string>();
 
   /** @param root with a slash at its end */
   constructor(root: string, others: Iterable<readonly [file: string, plugin: string]> = []) {
     this.#root = root;
-    for (const [file, plugin] of others) this.add(file, plugin);
+    this.#others = new Map(others);
   }
 
   /** What the constructor takes, for another thread. */
@@ -16,8 +24,14 @@ export class Places {
     return [this.#root, [...this.#others]];
   }
 
+  /** Called each time a config names the plugin. */
   add(file: string, plugin: string): void {
     this.#others.set(file, plugin);
+    const now = hash('sha256', readFileSync(fileURLToPath(file)));
+    const loaded = this.#loaded.get(file) ?? now;
+    this.#loaded.set(file, loaded);
+    if (now === loaded) this.changed.delete(plugin);
+    else this.changed.add(plugin);
   }
 
   /** @param file its address, `file:///…` */

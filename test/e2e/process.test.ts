@@ -446,6 +446,37 @@ describe.concurrent('a change of the config', () => {
   });
 });
 
+test.each([1, 2])('a reload names the plugins whose file has changed, which waits for a restart, with %i workers', async (workers) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+  const plugin = (options: string): void =>
+    writeFileSync(
+      join(folder, 'own.mjs'),
+      `export default { name: 'test/own', summary: 's', schema: { type: 'object', additionalProperties: false, properties: {${options}} }, apply() {} };`,
+    );
+  plugin('');
+  const config = (more: object): object => ({
+    ...mock,
+    server: { workers },
+    plugins: ['endpoints/models', 'stream/mock', 'auth/keys', ...Object.values(more)],
+  });
+  const gateway = await start(config({ own: './own.mjs' }), {}, { folder });
+  const told = (): number => gateway.output().stderr.split('"a changed plugin waits for a restart","plugins":["test/own"]').length - 1;
+  // as after a new volume of Kubernetes: the file is another one, and holds the same
+  plugin('');
+  gateway.write(config({ own: './own.mjs', more: 'endpoints/health' }));
+  await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+  expect(told()).toBe(0);
+  plugin('a: {}');
+  gateway.write(config({ own: { use: './own.mjs', with: { a: 1 } } }));
+  await expect.poll(() => gateway.output().stderr).toContain('the last good one stays in use');
+  expect(told()).toBe(1);
+  gateway.write(config({}));
+  await expect.poll(() => gateway.output().stderr.split('config reloaded').length).toBe(3);
+  expect(told()).toBe(1);
+  expect(await gateway.stop()).toBe(0);
+  rmSync(folder, { recursive: true });
+});
+
 describe('a change of the number of workers', () => {
   // the metrics lack a worker that the machine does not run for a second
   test.each([
