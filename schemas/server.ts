@@ -51,7 +51,8 @@ const limitsSchema = {
       minimum: 1,
       maximum: longestMs,
       default: 10000,
-      description: 'Time that a client has to send its headers, in milliseconds; with `tls`, for the handshake too.',
+      description:
+        'Time that a client has to send its headers, in milliseconds; with `tls`, for the handshake too, where a change waits for a restart.',
     },
     request_time_ms: {
       type: 'integer',

@@ -22,7 +22,7 @@ interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
   /** Absolute paths, and globs. Each file that matches a glob is in this list too. */
   readonly files: readonly string[];
-  /** The host and port that are open, and the number of processes that serve there. Only a restart can change them. */
+  /** The host and port that are open, how, and the number of processes that serve there. Only a restart can change them. */
   readonly bound: Fixed;
   /** Reads the config again and, when it is good, starts a gateway with it. */
   rebuild(): Promise<Rebuilt<Gateway>>;
@@ -33,7 +33,7 @@ interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly readAt?: number;
 }
 
-type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server['tls'] };
+type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & Partial<Pick<Server, 'tls' | 'limits'>>;
 
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
@@ -166,11 +166,13 @@ export function reportOff({ providers }: Config, logger: Logger, before: Config 
 }
 
 function waiting(bound: Fixed, next: Server): string[] {
-  const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [
+  const isTls = (bound.tls ?? null) !== null;
+  const shown = ({ host, port, workers, tls = null, limits }: Fixed): [string, string | number | undefined][] => [
     ['host', host],
     ['port', port],
     ['workers', workers],
     ['tls', tls === null ? 'off' : 'on'],
+    ['limits.header_time_ms (of TLS handshakes)', isTls ? limits?.headerTimeMs : undefined],
   ];
   const after = new Map(shown(next));
   return shown(bound)

@@ -15,6 +15,7 @@ import { watchConfig } from '../../../core/host/reload.ts';
 import type { Rebuilt } from '../../../core/host/reload.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { formatProblems } from '../../../config/problems.ts';
+import { certificate } from '../../_kit/certificate.ts';
 import { loadPlugin, oneUpstream, quietPlugins, readEvents } from '../../_kit/gateway.ts';
 import { pause, said, streams } from '../../_kit/upstream.ts';
 import { probe, provider } from '../scene.ts';
@@ -24,7 +25,11 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: string) => void) => Promise<void> = async () => {}) {
+async function watched(
+  url = 'http://127.0.0.1:9/v1',
+  meanwhile: (write: (name: string) => void) => Promise<void> = async () => {},
+  first: object = {},
+) {
   // the name of the folder is no part of a glob in `include`
   const folder = mkdtempSync(join(tmpdir(), 'reload-test-[1] {a,b} (c)-'));
   const file = join(folder, 'gateway.config.yaml');
@@ -60,7 +65,7 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
     return { gateway, files: loaded.files };
   };
 
-  write('first');
+  write('first', first);
   // the file was written in this millisecond or before it
   const readAt = Date.now() + 1;
   let current = ((await rebuild()) as { gateway: RunningGateway }).gateway;
@@ -146,6 +151,25 @@ describe('a config that', () => {
     write('fourth');
     await reload();
     expect(told()).toEqual([reloaded]);
+  });
+
+  it('has another time for TLS handshakes is loaded, and the reload says that this time waits for a restart', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reload-test-'));
+    ends.push(() => rmSync(folder, { recursive: true }));
+    const { cert, key } = certificate('IP:127.0.0.1');
+    const tls = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    writeFileSync(tls.cert, cert);
+    writeFileSync(tls.key, key);
+    const { write, reload, lines } = await watched(undefined, undefined, { server: { tls } });
+    write('second', { server: { tls, limits: { header_time_ms: 5000, drain_ms: 1 } } });
+    await reload();
+    expect(JSON.parse(lines[1] ?? '{}')).toMatchObject({
+      msg: expect.stringContaining('restart'),
+      settings: ['server.limits.header_time_ms (of TLS handshakes): 10000 → 5000'],
+    });
+    write('third', { server: { tls, limits: { drain_ms: 2 } } });
+    await reload();
+    expect(lines).toHaveLength(3);
   });
 
   it('turns a provider off is loaded, and its first reload names the provider', async () => {
