@@ -10,7 +10,7 @@ export class Places {
   readonly #others: Map<string, string>;
   /** Hashes of these files when their plugins were loaded: Node loads a file once. */
   readonly #loaded = new Map<string, string>();
-  /** Plugins from elsewhere whose file held something else when the config was read last. */
+  /** Plugins from elsewhere whose files had changed since they were loaded when the config was last read. */
   readonly changed = new Set<string>();
 
   /** @param root with a slash at its end */

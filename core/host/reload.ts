@@ -22,7 +22,7 @@ interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
   /** Absolute paths, and globs. Each file that matches a glob is in this list too. */
   readonly files: readonly string[];
-  /** The host and port that are open, how, and the number of processes that serve there. Only a restart can change them. */
+  /** The host and port that are open, whether with TLS, and the number of processes that serve there. Only a restart can change them. */
   readonly bound: Fixed;
   /** Reads the config again and, when it is good, starts a gateway with it. */
   rebuild(): Promise<Rebuilt<Gateway>>;
@@ -156,7 +156,7 @@ export const watchConfig = <Gateway extends Replaced = RunningGateway>(parts: Wa
 
 /**
  * Writes the providers that are off to the process log.
- * @param before the config in whose place this one came: what was off for the same reason then is not said again
+ * @param before the config that was in use until now: a provider that was off for the same reason is not reported again
  */
 export function reportOff({ providers }: Config, logger: Logger, before: Config | null = null): void {
   for (const { id, missing } of providers.values()) {
