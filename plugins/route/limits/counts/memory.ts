@@ -64,8 +64,13 @@ class Counts {
     return this.accounts.find((one) => one.per === per && one.start === start);
   }
 
-  /** Forgets old accounts. An account without spending can be made again unchanged. */
+  /**
+   * Forgets old accounts, and what windows have left behind: a value keeps them as long as its budget counts.
+   * An account without spending can be made again unchanged.
+   */
   sweep(now: number): void {
+    this.requests.free(now);
+    this.tokens.free(now);
     this.accounts = this.accounts.filter(
       ({ per, start, spent, held }) => held !== 0n || (start === periodOf(per, now).start && (spent ?? 0n) !== 0n),
     );

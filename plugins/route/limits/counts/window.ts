@@ -57,6 +57,12 @@ export class Window {
     return null;
   }
 
+  /** Frees the memory of amounts that count no more, where they are half of all or more: then less is copied than was added. */
+  free(now: number): void {
+    this.#forget(now);
+    if (this.#first > 0 && this.#first * 2 >= this.#times.length) this.#cut();
+  }
+
   /** The amounts that count, the oldest first. */
   entries(): (readonly [at: number, amount: number])[] {
     return this.#times.slice(this.#first).map((time, index) => [time, this.#amounts[this.#first + index] as number]);
@@ -73,7 +79,10 @@ export class Window {
     // safety: a provider may report any number, and a sum beyond this one loses small amounts
     if (before > Number.MAX_SAFE_INTEGER) this.#sum = this.#amounts.slice(this.#first).reduce((sum, amount) => sum + amount, 0);
     // cost: the memory of forgotten amounts is freed from time to time, and not each time
-    if (this.#first < mostSlots) return;
+    if (this.#first >= mostSlots) this.#cut();
+  }
+
+  #cut(): void {
     this.#times = this.#times.slice(this.#first);
     this.#amounts = this.#amounts.slice(this.#first);
     this.#first = 0;

@@ -1,4 +1,6 @@
 /** Compares the arithmetic with a simple oracle that keeps every event: in memory with the clock of the test, in Redis in real time. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
@@ -50,6 +52,32 @@ describe('values that callers make up', () => {
     }
     expect(memory.known().length).toBeLessThan(100);
   });
+});
+
+test('a value that asks no more keeps its spending, and not the requests of its last minutes', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapMb = (): number => (collect(), process.memoryUsage().heapUsed / 1e6);
+  let now = noon;
+  const memory = new MemoryLedger(() => now);
+  const values = Array.from({ length: 300 }, (_, at) =>
+    limited(`value ${at}`, { requests: 1e6, tokens: 1e9, budgets: [{ per: 'month', pico: 1_000_000n, refusesUnknown: false }] }),
+  );
+  const ask = (subjects: readonly Subject[]): void => {
+    const { hold } = memory.reserve(asking(subjects));
+    memory.settle(hold as Hold, 5);
+    memory.charge({ subjects, pico: 1n, at: now });
+  };
+  ask(values);
+  const before = heapMb();
+  for (let slot = 0; slot < 650; slot++) {
+    now += 100;
+    ask(values);
+  }
+  now += 120_000;
+  ask([limited('another', { requests: 1 })]);
+  expect(heapMb() - before).toBeLessThan(2);
+  expect(memory.levels(values.slice(0, 1))).toMatchObject([{ requests: 0, tokens: 0, budgets: [{ spent: 651n }] }]);
 });
 
 describe('a window', () => {
