@@ -72,28 +72,46 @@ export async function compressed(answer: Answer, accepted: string | undefined): 
   });
   if (coding === 'identity') return coded(body);
   if (body instanceof ReadableStream) {
-    return coded(ReadableStream.from(flushed(body, coding === 'br' ? createBrotliCompress(brotli) : createGzip())));
+    return coded(flushed(body.getReader(), coding === 'br' ? createBrotliCompress(brotli) : createGzip()));
   }
   const bytes = Buffer.from(body as string);
   if (bytes.length < smallest) return coded(body);
   return coded(coding === 'br' ? await whole.br(bytes, brotli) : await whole.gzip(bytes));
 }
 
-/** Each piece leaves when it comes, so that a client can use the first ones while others are still made. */
-async function* flushed(body: ReadableStream<Uint8Array>, coder: BrotliCompress | Gzip): AsyncGenerator<Uint8Array> {
+/**
+ * Each piece leaves when it comes, so that a client can use the first ones while others are still made.
+ * safety: a client that leaves cancels the source at once. A generator would wait for the next piece before it is told.
+ */
+function flushed(source: ReadableStreamDefaultReader<Uint8Array>, coder: BrotliCompress | Gzip): ReadableStream<Uint8Array> {
   const ready: Uint8Array[] = [];
   // an encoder stops when nobody reads its output
   coder.on('data', (bytes: Uint8Array) => ready.push(bytes));
-  try {
-    for await (const piece of body) {
-      coder.write(piece);
-      await new Promise<void>((resolve) => coder.flush(() => resolve()));
-      yield* ready.splice(0);
-    }
-    coder.end();
-    await once(coder, 'end');
-    yield* ready.splice(0);
-  } finally {
+  const broken = (error: unknown): never => {
     coder.destroy();
-  }
+    throw error;
+  };
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        while (ready.length === 0) {
+          const { done, value } = await source.read().catch(broken);
+          if (done) {
+            coder.end();
+            await once(coder, 'end');
+          } else {
+            coder.write(value);
+            await new Promise<void>((resolve) => coder.flush(() => resolve()));
+          }
+          for (const bytes of ready.splice(0)) controller.enqueue(bytes);
+          if (done) return controller.close();
+        }
+      },
+      async cancel(reason) {
+        coder.destroy();
+        await source.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

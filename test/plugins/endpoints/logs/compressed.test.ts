@@ -156,15 +156,21 @@ describe('a stream of pieces', () => {
     await expect.poll(() => Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
   });
 
-  it('that is cancelled cancels its source', async () => {
+  it.each([
+    ['before its first piece is asked for', 0],
+    ['after its first piece', 1],
+    ['while its reader waits for the next piece', 2],
+  ])('that is cancelled %s cancels its source at once', async (_, reads) => {
     let isOver = false;
     const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(Buffer.from('x')),
+      start: (controller) => controller.enqueue(Buffer.from('x')),
       cancel: () => void (isOver = true),
     });
     const reader = ((await compressed({ body }, 'br')).body as ReadableStream<Uint8Array>).getReader();
-    await reader.read();
-    await reader.cancel();
-    expect(isOver).toBe(true);
+    if (reads > 0) await reader.read();
+    const waiting = reads > 1 ? reader.read() : null;
+    void reader.cancel();
+    await expect.poll(() => isOver).toBe(true);
+    if (waiting !== null) expect(await waiting).toMatchObject({ done: true });
   });
 });
