@@ -42,10 +42,10 @@ function isAllowed(file: string, imported: string): boolean {
   return pluginOf(imported) === pluginOf(file) || imported.startsWith('plugins/dialects/families/');
 }
 
-/** The executable and the public face: they may import all rooms, and no room imports them. */
+/** The executable and the public API: they may import all folders, and no folder imports them. */
 const doors = new Set(['core/main.ts', 'core/index.ts']);
 
-/** The rooms of the core, from the ground up. '' is `core/` itself: what all rooms share. */
+/** The folders of the core: each one imports only those before it. '' is `core/` itself, which all folders share. */
 const rooms = ['', 'workers', 'wire', 'taps', 'pipeline', 'log', 'http', 'host', 'run', 'cli'];
 
 /** Files that import each other in a circle, one line for each circle. */
@@ -83,7 +83,7 @@ describe('the house', () => {
     expect(circlesOf(new Map(sources.map((file) => [file, importsOf(file)])))).toEqual([]);
   });
 
-  test('lets each room of the core import only the rooms below it', () => {
+  test('lets each folder of the core import only the folders before it in the list', () => {
     const height = (file: string): number => rooms.indexOf(file.split('/').length === 2 ? '' : (file.split('/')[1] ?? ''));
     const upward = sources
       .filter((file) => file.startsWith('core/') && !doors.has(file))
@@ -136,7 +136,7 @@ describe('the house', () => {
     expect(broken).toEqual([]);
   });
 
-  test('uses no any, leaves nothing for later', () => {
+  test('uses no any, and leaves no TODO', () => {
     const broken = sources.filter(
       (file) =>
         /(?::|as|<)\s*any\b|\b(?:TODO|FIXME|XXX)\b|@ts-ignore/.test(withoutComments(read(file))) || /\b(?:TODO|FIXME)\b/.test(read(file)),

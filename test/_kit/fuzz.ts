@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 
 /**
  * How many values a property test tries: a few in `npm test`, where all tests together have four minutes, and as many as `FUZZ` says in
- * `npm run fuzz`. `each`: how many requests one value stands for.
+ * `npm run fuzz`. `each`: how many requests one value has.
  */
 export const runs = (few: number, each = 1): { numRuns: number } => ({
   numRuns: Math.ceil(Number(process.env['FUZZ'] ?? few * each) / each),

@@ -15,7 +15,7 @@ export interface MemoryLog extends LogReader {
   announce(record: LoggedRequest): void;
   /** From now on every query fails with this error. */
   fail(error: Error | null): void;
-  /** The number of pages that have been read. */
+  /** The limit and the cursor of each page that was read, in order. */
   readonly pages: { readonly limit: number; readonly cursor: string | null }[];
   readonly watchers: number;
 }

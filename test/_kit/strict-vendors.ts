@@ -48,7 +48,7 @@ interface Form {
   refusal(message: string): object;
 }
 
-/** The state that a vendor issued: state by thought, thought by call. */
+/** The state that a vendor issued: the thought of each state, and the thought of each call. */
 class Memory {
   readonly #key: string;
   readonly states = new Map<string, string>();

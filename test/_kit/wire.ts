@@ -1,7 +1,7 @@
 /** Sends bytes to a gateway, and reads its replies as strictly as a strict proxy. */
 import { connect } from 'node:net';
 
-/** One reply. A reply with wrong framing throws before this. */
+/** One reply with correct framing: wrong framing throws. */
 export interface WireReply {
   readonly status: number;
   /** The headers, with names in lower case. */

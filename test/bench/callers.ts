@@ -10,7 +10,7 @@ import { percentile } from './figures.ts';
 import { headers, path, requestFor, slow } from './workload.ts';
 
 export interface Seen {
-  /** The time of the other numbers, in seconds. */
+  /** The seconds in which the other numbers were counted. */
   readonly seconds: number;
   /** The number of complete answers. */
   readonly served: number;

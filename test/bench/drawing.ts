@@ -1,4 +1,4 @@
-/** Boxes of frames as one static SVG: the colour shows the room, and the tooltip of a box shows its function, file, share and time. */
+/** Boxes of frames as one static SVG: the colour shows the part of the source code, and the tooltip of a box shows its function, file, share and time. */
 import { boxesOf } from './frames.ts';
 import type { Box, Frame, Room } from './frames.ts';
 

@@ -9,7 +9,7 @@ import { requestFor } from './workload.ts';
 const connections = 32;
 const rounds = 5;
 const requests = 8000;
-/** V8 collects garbage some 10 s after the last request. What it forgets then, it has to compile again. */
+/** V8 collects garbage some 10 s after the last request, and then compiles again what it forgot. */
 const pauseMs = 25_000;
 
 export default {

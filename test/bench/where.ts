@@ -1,4 +1,4 @@
-/** How the time of a plain request is spent: by thread, by plugin, by room of the source code. */
+/** How the time of a plain request is spent: by thread, by plugin, by part of the source code. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, microseconds } from './figures.ts';

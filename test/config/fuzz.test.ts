@@ -240,7 +240,7 @@ describe('a config whose lines were moved', () => {
   }, 600_000);
 });
 
-describe('a config that such a run found', () => {
+describe('a config that a random run found', () => {
   const hidden = 'topsecretvalue';
   it.each([
     ['in a list below its setting', `providers:\n  openai:\n    secret_access_key:\n      [${hidden}]\nmodels: []\n`],

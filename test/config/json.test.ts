@@ -210,12 +210,12 @@ describe('a large file', () => {
     ['in JSON is taken', large(15 * mebibyte, {}), []],
     ['that is no more than a MiB is taken as YAML', large(mebibyte - 1000, { name: '$$' }), []],
     [
-      'that is YAML to us is taken with a warning',
+      'that the gateway reads as YAML is taken with a warning',
       large(mebibyte, { name: '$$' }),
       [`1:1 is large for YAML: each reload delays all requests, JSON is read in a sixth of the time, ${isNot}`],
     ],
     [
-      'that is YAML to us is refused above 4 MiB',
+      'that the gateway reads as YAML is refused above 4 MiB',
       large(4 * mebibyte, { name: '$$' }),
       [`1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, ${isNot}`],
     ],

@@ -352,7 +352,7 @@ describe('false from the environment', () => {
   });
 });
 
-test('a file that is nested too deeply says so', async () => {
+test('a file that is nested too deeply is refused with the place and the reason', async () => {
   expect(await faults({ 'gateway.config.yaml': `x: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n` })).toEqual([
     expect.stringMatching(/^gateway\.config\.yaml:1:\d+ not valid YAML: the values from here on are nested too deeply, /),
   ]);
@@ -447,7 +447,7 @@ describe('included files', () => {
     ]);
   });
 
-  test('may include each other without end', async () => {
+  test('may include each other in a circle', async () => {
     const { models } = await loadGood({
       'gateway.config.yaml': main,
       'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`,
@@ -622,7 +622,7 @@ describe('the text for a terminal', () => {
     );
   });
 
-  test('stops after twenty', async () => {
+  test('stops after twenty problems', async () => {
     const loaded = await load(Array.from({ length: 25 }, (_, index) => `bogus${index}: 1\n`).join(''));
     expect(loaded.ok ? '' : formatProblems(loaded.problems)).toMatch(/\.\.\. and 5 more\n\n25 errors in /);
   });

@@ -52,7 +52,7 @@ describe('the quick reader', () => {
     ['...\na: b'],
     ['# c\n...\na: b'],
     ['a: b\r\nc: d'],
-  ])('leaves to the YAML parser: %j', (text) => {
+  ])('leaves a text to the YAML parser: %j', (text) => {
     expect(readQuickYaml(text)).toBeNull();
   });
 
@@ -64,7 +64,7 @@ describe('the quick reader', () => {
       `a: ${'x '.repeat(200_000)}`,
       `a: null${' '.repeat(200_000)}b`,
     ]) {
-      // it takes 60 ms; it takes 8 s where a pattern looks beyond its line
+      // the reader takes 60 ms; it takes 8 s where a pattern looks beyond its line
       expect(cpuMsOf(() => void readQuickYaml(text))).toBeLessThan(4000);
     }
   });

@@ -136,7 +136,7 @@ describe('composing', () => {
     [false, { use: 'log/limited' }],
     [false, { use: 'auth/plain', with: { days: 1 } }],
     [false, 'auth/plian'],
-  ])('gives %s for %j', (isValid, entry) => {
+  ])('makes a schema that gives %s for %j', (isValid, entry) => {
     expect(validate({ plugins: [entry] })).toBe(isValid);
   });
 
@@ -161,7 +161,7 @@ describe('composing', () => {
     [false, { plugins: [{ use: '@acme/gateway-quota', with: { days: 1 } }] }],
     [true, { providers: { up: { tenant: 'a' } } }],
     [false, { providers: { up: { tennant: 'a' } } }],
-  ])('gives %s for %j, with plugins of one’s own', (isValid, config) => {
+  ])('makes a schema that gives %s for %j, with plugins of one’s own', (isValid, config) => {
     expect(own(config)).toBe(isValid);
   });
 

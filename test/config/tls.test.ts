@@ -33,9 +33,9 @@ test('a matching pair is accepted, with a chain after the certificate', async ()
 });
 
 test.each<[string, { cert: string; key: string }, RegExp]>([
-  ['a certificate that is not one', { cert: 'nothing', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
+  ['a text that is no certificate', { cert: 'nothing', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
   ['an empty certificate', { cert: '', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
-  ['a key that is not one', { cert, key: 'nothing' }, /^3:10 server\.tls\.key: is no key in PEM, /],
+  ['a text that is no key', { cert, key: 'nothing' }, /^3:10 server\.tls\.key: is no key in PEM, /],
   ['the certificate in place of the key', { cert, key: cert }, /^3:10 server\.tls\.key: is no key in PEM, /],
   ['a key with a passphrase', { cert, key: withPassphrase }, /^3:10 server\.tls\.key: has a passphrase, .*openssl pkey/],
   [
@@ -48,7 +48,7 @@ test.each<[string, { cert: string; key: string }, RegExp]>([
     { cert: other.cert + cert, key },
     /^2:16 server\.tls\.cert: does not go with server\.tls\.key .*its own certificate first/,
   ],
-])('%s is reported as such', async (_, pair, wanted) => {
+])('%s is reported', async (_, pair, wanted) => {
   const problems = await problemsOf(pair);
   expect(problems).toEqual([expect.stringMatching(wanted)]);
 });

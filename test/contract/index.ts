@@ -1,7 +1,7 @@
 /// <reference types="node" preserve="true" />
 /**
  * `model-gateway/testing`: tests of the contract of a plugin or a dialect, and a gateway and a provider to try it with. They run in
- * vitest, and needs `vitest` and `fast-check` in the project that uses it.
+ * vitest, and need `vitest` and `fast-check` in the project that uses them.
  */
 export { pluginContract } from './plugin.ts';
 export type { PluginFacts } from './plugin.ts';

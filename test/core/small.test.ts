@@ -200,7 +200,7 @@ describe('the process log', () => {
 });
 
 describe('the sources', () => {
-  it('name no bare tapable hook outside core/hooks.ts and the tests', () => {
+  it('of the pipeline import no bare hook of tapable', () => {
     expect(readFileSync(new URL('../../core/pipeline/pipeline.ts', import.meta.url), 'utf8')).not.toContain("from 'tapable'");
   });
 });

@@ -34,7 +34,7 @@ async function house(more: Record<string, unknown> = {}) {
 }
 
 describe('What the service does', () => {
-  it('1: one request and response format for all providers', async () => {
+  it('1: all providers take one request format and give one response format', async () => {
     const { chat } = await house();
     const shapes = await Promise.all(
       ['plain/root', 'thinks/root', 'budgets/root'].map(async (model) => Object.keys((await (await chat({ model })).json()) as object)),

@@ -191,7 +191,7 @@ describe('the first start of a gateway with keys', () => {
     expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
   });
 
-  test('says that a folder is in the place of the file', async () => {
+  test('says that a folder has the name of the key file', async () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'data/admin-key'), { recursive: true });
     const gateway = await started(

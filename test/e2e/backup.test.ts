@@ -25,7 +25,7 @@ beforeAll(async () => {
 test('a killed backup leaves no file under the name of a log', async () => {
   const target = join(folder, 'killed');
   mkdirSync(target);
-  // it kills itself as soon as there is a file: another process may see the file when the backup is complete
+  // the backup kills itself as soon as there is a file: another process may see the file only when the backup is complete
   const kill = `import { watch } from 'node:fs'; watch(${JSON.stringify(target)}, () => process.kill(process.pid, 'SIGKILL')).unref();`;
   const { code } = await run(['backup', target, '--config', config], {
     env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(kill)}` },

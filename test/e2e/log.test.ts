@@ -130,7 +130,7 @@ describe('the command line', () => {
 
   test('shows one request', async () => expect((await gatewayCli('logs', acme)).stdout).toContain('"content": "hi"'));
 
-  test('says so if its key is not that of the gateway', async () => {
+  test('says that its admin key is not valid if the gateway has another one', async () => {
     const other = join(dirname(gateway.file), 'other.yaml');
     writeFileSync(other, JSON.stringify(config({ admin_key: 'another-admin-key-0123' })));
     const { code, stderr } = await run(['logs', '--config', other, '--port', String(gateway.port)]);
@@ -229,7 +229,7 @@ test('without a gateway, the command line reads the store itself', async () => {
   await alone.stop();
 });
 
-describe('a command of upkeep, while the gateway runs,', () => {
+describe('a maintenance command, while the gateway runs,', () => {
   const folder = (): string => join(dirname(gateway.file), 'backup');
 
   test('copies the log into a folder that can be the data_dir of a gateway, readable for its owner only', async () => {

@@ -84,7 +84,7 @@ afterAll(async () => {
 
 const config = (plugins: readonly unknown[], more: object = {}): object => {
   const { models, ...rest } = oneUpstream(upstream.url, { plugins: [...quietPlugins, 'log/journal', ...plugins], ...more });
-  // the other provider takes budgets, about which a command would warn
+  // the third model takes budgets, about which a command would warn
   return { ...rest, models: (models as object[]).slice(0, 2) };
 };
 

@@ -42,7 +42,7 @@ describe.concurrent('the command line', () => {
   const small = join(mkdtempSync(join(tmpdir(), 'gateway-small-')), 'gateway.config.yaml');
   writeFileSync(small, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
 
-  test('serves the shipped config', async () => {
+  test('finds no fault in the shipped config', async () => {
     const { code, stdout } = await run(['check']);
     expect(stdout).toMatch(/^gateway\.config\.yaml is fine: \d+ models/);
     expect(code).toBe(0);
@@ -395,7 +395,7 @@ describe('a running gateway', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*"content":"hello"[^]*\}$/);
   });
 
-  test('still answers after all of that', async () => {
+  test('still answers a request after the invalid requests of the tests before', async () => {
     expect((await ask(gateway.url, 'hello')).status).toBe(200);
   });
 });

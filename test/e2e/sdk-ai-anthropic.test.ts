@@ -75,7 +75,7 @@ describe.each(protocols)('over %s', (id) => {
   });
 });
 
-test('fills a schema', async () => {
+test('the AI SDK fills a schema', async () => {
   const schema = jsonSchema<{ name: string; age: number }>({
     type: 'object',
     properties: { name: { type: 'string' }, age: { type: 'integer' } },
@@ -86,7 +86,7 @@ test('fills a schema', async () => {
   expect(output).toEqual({ name: 'Ada', age: 36 });
 });
 
-test('throws the error with its status and whether a retry may help', async () => {
+test('the AI SDK throws the error with its status, and says whether a retry may help', async () => {
   const busy = await generateText({ ...by('anthropic'), prompt: 'Be busy.', maxRetries: 0 }).catch((error: unknown) => error);
   expect(APICallError.isInstance(busy) && [busy.statusCode, busy.isRetryable, busy.message]).toEqual([
     429,

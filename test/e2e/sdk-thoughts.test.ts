@@ -249,7 +249,7 @@ const sentBack: Record<Name, () => unknown> = {
   aws: () => upstreams.aws.asked[1]?.json['messages'][1].content,
 };
 
-/** wire: a thought of Gemini's that is not signed is no state, and stays behind; a call may be given an id. */
+/** wire: a thought of Gemini's that is not signed is no state, and is not sent back; a call may be given an id. */
 const geminiCalls = geminiParts.flatMap(({ functionCall, ...signature }) =>
   functionCall ? [{ functionCall: { id: expect.any(String), ...functionCall }, ...signature }] : [],
 );
@@ -298,7 +298,7 @@ describe('a provider that fails between the turns', () => {
     expect(text).not.toMatch(/EqQBCgIYAhIk|EmwKAhgBEgyD|Two cities/);
   });
 
-  test('is followed by Claude, which ends the loop without thinking, because it did not begin it', async () => {
+  test('is followed by Claude, which ends the loop without thinking, because it did not begin the loop', async () => {
     upstreams.gemini.script(calling.gemini.whole, unavailable);
     upstreams.claude.script(ending.claude);
     expect(await answered('gemini-then-claude', await take.whole('gemini-then-claude'))).toBe('Warm and cold.');

@@ -168,7 +168,7 @@ test('with several gateways of one config a command says which one it asks, and 
   for (const { url } of [one, other]) expect(stdout).toContain(`a gateway serves at ${url}\n`);
 });
 
-describe('with a gateway that does not serve', () => {
+describe('without a gateway that serves', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify(configOf('http://127.0.0.1:9/v1')));
 

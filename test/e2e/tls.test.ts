@@ -49,7 +49,7 @@ describe.each([
   ['one process', {}],
   ['workers', { workers: 2 }],
 ])('with %s', (_, more) => {
-  test('serves HTTPS, answers commands, uses a renewed certificate, and completes requests at its stop', async () => {
+  test('a gateway serves HTTPS, answers commands, uses a renewed certificate, and completes requests at its stop', async () => {
     const first = renew();
     const gateway = await start(config(more), {}, { folder });
     expect(gateway.url).toMatch(/^https:\/\/127\.0\.0\.1:/);

@@ -84,7 +84,7 @@ async function answersOf(gateway: Running, path: string): Promise<Map<number, st
   while (!workersOf(gateway).every((pid) => answers.has(pid))) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const of = async (asked: string): Promise<string> => (await ask(`${gateway.url}${asked}`, { headers: admin, agent })).text;
-    // on one connection, so from one worker. The former connection is still open, so it is not the worker that was asked before
+    // one connection leads to one worker. The former connection is still open, so this worker is not the one that was asked before
     const pid = Number(await of('/who'));
     answers.set(pid, await of(path));
     former?.destroy();
@@ -206,7 +206,7 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     const [first = 0, second = 0] = workersOf(gateway);
     const next = holdNext();
     process.kill(first, 'SIGTERM');
-    // it has handled the first signal, and cannot end before the other one serves
+    // the old worker has handled the first signal, and cannot end before the new one serves
     await expect.poll(next).toBeGreaterThan(0);
     process.kill(first, 'SIGTERM');
     stage.remove('hold-all');
@@ -253,7 +253,7 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     stage.put(`hold-${prepared}`);
     change(gateway, stage.config({ round: 1 }));
     await expect.poll(() => stage.has(`began-${prepared}`)).toBe(true);
-    // it starts to serve while the other worker still prepares
+    // the new worker starts to serve while the other one still prepares
     stage.remove('hold-all');
     await expect.poll(() => serving(gateway)).toContain(next());
     stage.remove(`hold-${prepared}`);
@@ -281,7 +281,7 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     await expect.poll(() => hashes(gateway)).toEqual([expect.not.stringMatching(before)]);
   });
 
-  test('and that the changed config ends leaves the others serving with the former config, until the file is corrected', async ({
+  test('cannot start with a config that ends its process: the others serve with the former config until the file is corrected', async ({
     expect,
   }) => {
     stage.add(

@@ -186,7 +186,7 @@ describe.concurrent('workers', () => {
     const scrape = async (): Promise<string> => (await ask(`${url}/metrics`, { headers: admin })).text;
     const requests = (text: string): number => Number(/^gateway_requests_total\{[^}]*outcome="answered"[^}]*\} (\d+)$/m.exec(text)?.[1]);
     const costs = (text: string): string => /^gateway_cost_dollars_total\{[^}]*\} (\S+)$/m.exec(text)?.[1] ?? '';
-    // of a worker that does not answer within two seconds, the metrics show what it answered before
+    // where a worker does not answer within two seconds, the metrics show its former answer
     await expect.poll(async () => requests(await scrape())).toBe(14);
     const one = await scrape();
     const cost = costs(one);
@@ -455,7 +455,7 @@ describe('without an admin key in the config', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('are restarted as one gateway, and no client notices', async ({ expect }) => {
+  test('workers are restarted as one gateway, and no client notices', async ({ expect }) => {
     const gateway = await start(config({}, logged), {}, { by: underShell });
     const { url } = gateway;
     const [parent = 0] = workersOf(gateway);
@@ -553,7 +553,7 @@ describe.concurrent('a worker', () => {
     const [first = 0, second = 0] = workersOf(gateway);
     const [one, other] = [await connectionTo(first, url), await connectionTo(second, url)];
     for (let at = 0; at < 7; at++) await guess(one);
-    // alone, it would answer its first five at once
+    // alone, the worker would answer its first five guesses at once
     const took: number[] = [];
     for (let at = 0; at < 5 && !took.some((ms) => ms > 400); at++) {
       // the news of the other worker's guesses may be on the way

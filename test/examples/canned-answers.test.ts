@@ -33,7 +33,7 @@ describe('canned-answers', () => {
     expect(gateway.records).toMatchObject([{ cost: '0', usageEstimated: false }]);
   });
 
-  test('are no attempts at the provider: they are given while it rests, and wake nobody', async () => {
+  test('are no attempts at the provider: they are given while it rests, and do not end its rest', async () => {
     const { gateway, upstream } = await withExample('canned-answers', {
       options,
       steps: [answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '60' } })],
@@ -45,7 +45,7 @@ describe('canned-answers', () => {
 
   test('are given to chats, and not to those who count the tokens of the same messages', async () => {
     const upstream = await startUpstream(answers({ input_tokens: 12 }));
-    // a provider that counts
+    // a provider that can count tokens
     const providers = { up: { dialect: 'anthropic', base_url: upstream.url, api_key: 'key' } };
     const { gateway } = await withExample('canned-answers', { options, more: { providers } });
     const counted = await gateway.post({ model: 'plain', ...ping }, { path: '/v1/messages/count_tokens' });

@@ -54,7 +54,7 @@ describe('the request', () => {
   });
 });
 
-describe('a gateway that uses it', () => {
+describe('a gateway that uses the example dialect', () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {

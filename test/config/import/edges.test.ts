@@ -174,7 +174,7 @@ describe('a name that only a wildcard has', () => {
   const wildcards =
     'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: "openai/*", litellm_params: { model: "openai/*", api_key: os.environ/OWN, max_parallel_requests: 3 } }\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
 
-  test('is a model of its own where it has fallbacks, is one, or has an alias', async () => {
+  test('is a model of its own where it has fallbacks, is a fallback, or has an alias', async () => {
     const { loaded, notes } = await imported(
       `${wildcards}router_settings:\n  model_group_alias: { usual: openai/gpt-4o, usual-2: usual }\n  fallbacks: [{ a: [openai/gpt-4o, { model: mistral/m }, usual, a-*] }, { openai/o3: [a] }]\n  default_fallbacks: [openai/gpt-4o-mini]\n`,
     );
@@ -515,7 +515,7 @@ test('entries of the same order, and those with the weight 0, are listed, becaus
   ]);
 });
 
-test('the cache keeps answers as long as LiteLLM, and what else is set of it is listed', async () => {
+test('the cache keeps answers as long as LiteLLM, and its other settings are listed', async () => {
   const kept = async (params: string): Promise<unknown> => {
     const { loaded, notes } = await imported(`${one}litellm_settings: { cache: true, cache_params: { ${params} } }\n`);
     const plugin = loaded.ok && loaded.config.plugins.find(({ use }) => use === 'stream/cache');

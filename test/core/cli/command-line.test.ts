@@ -77,7 +77,7 @@ describe('the command line', () => {
     ['logs status:error -cost:>1 -meta.team:a --limit 3', 'logs status:error --limit 3 -- -cost:>1 -meta.team:a'],
     ['logs -model:a -c own.yaml -- -model:b', 'logs -c own.yaml -- -model:a -model:b'],
     ['sync -uhttps://a.example', 'sync -uhttps://a.example'],
-  ])('takes a term that leaves a value out for a word of the search, and not for options: gateway %s', (line, args) =>
+  ])('reads a term that excludes a value as a word of the search, and not as options: gateway %s', (line, args) =>
     expect(parse(line)).toEqual({ kind: 'other', args: split(args) }),
   );
 

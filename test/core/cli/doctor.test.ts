@@ -60,7 +60,7 @@ const examined = async (config: object | string, prepare: (folder: string) => vo
 
 const dialect = 'openai-chat';
 
-// it waits ten seconds for a provider and one for Redis, and a pause of the machine may be longer
+// the command waits ten seconds for a provider and one for Redis, and a pause of the machine may be longer
 describe.concurrent('gateway doctor', { retry: 2 }, () => {
   it('says what plugins find, at once or later, and which plugins cannot check', async ({ expect }) => {
     const plugin = (name: string, checkup: string): string =>

@@ -9,7 +9,7 @@ import { folder } from '../../plugins/log/journal/scene.ts';
 const config = '/etc/gateway.config.yaml';
 const remedy = `See its output; if it hangs, run kill -9 ${process.pid} and start it again.`;
 
-/** This process stands for the gateway. */
+/** Registers this process as the gateway; it ignores the signal for a restart. */
 function runAt(url: string): string {
   const files = folder();
   const file = new RunningFile(() => files.path, { config, url, follows: null });
@@ -26,7 +26,7 @@ function runAt(url: string): string {
 const restarted = (dataDir: string, patienceMs: number): Promise<void> =>
   restart({ dataDir, config, pid: null }, { print: () => {}, say: () => {} }, { silenceMs: 100, patienceMs });
 
-test('says that the gateway does not answer, its address and what to do', async () => {
+test('gateway restart says that the gateway does not answer, its address and what to do', async () => {
   const dataDir = runAt('http://127.0.0.1:1');
   await expect(restarted(dataDir, Infinity)).rejects.toMatchObject({
     code: 5,
@@ -34,7 +34,7 @@ test('says that the gateway does not answer, its address and what to do', async 
   });
 });
 
-test('says that the gateway did not report, where its workers still answer', async () => {
+test('gateway restart says that the gateway did not report the result, where its workers still answer', async () => {
   const server = createServer((_, answer) => void answer.end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runningWith } from '../../../core/cli/running-files.ts';
 
-test('a process that was killed is found to have ended without a call of ps', () => {
+test('the gateway finds out without a call of ps that a process was killed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-running-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const asked = join(folder, 'asked');

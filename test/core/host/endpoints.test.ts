@@ -144,13 +144,13 @@ describe('the answer of an endpoint', () => {
     expect(await (await get('/probe')).text()).toBe('a');
   });
 
-  it('may have a length where it is a stream, which nobody else knows', async () => {
+  it('may have a length where it is a stream, because only the plugin knows that length', async () => {
     const { get } = await answering({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } });
     const response = await get('/probe');
     expect([response.headers.get('content-length'), await response.text()]).toEqual(['5', 'hello']);
   });
 
-  it('has no such length where it is compressed', async () => {
+  it('loses the length that the plugin gave where the gateway compresses the answer', async () => {
     const { get } = await serving({
       path: '/api/probe',
       handle: () => ({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } }),

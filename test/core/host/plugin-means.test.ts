@@ -412,7 +412,7 @@ describe('a tap', () => {
     expect(Object.keys(seen)).toEqual(['tap']);
   });
 
-  test('has its time on record, and the plugin that supplied the answer has not the time of the provider', async () => {
+  test('has its time on record, and the time of the provider does not count for the plugin that supplied the answer', async () => {
     const slow = pluginOf(({ hooks }) =>
       hooks.normalise.tapPromise(async (request) => {
         await new Promise((resolve) => setTimeout(resolve, 20));

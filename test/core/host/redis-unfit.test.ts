@@ -84,7 +84,7 @@ test.each([
   expect(isRedisAddress(url)).toBe(false);
 });
 
-test('a replica is not used and reported once, until the address leads to the primary', async () => {
+test('a replica is not used, and is reported once, until the address leads to the primary', async () => {
   const primary = await started();
   const replica = await started('--replicaof', '127.0.0.1', portOf(primary));
   const proxy = await proxyTo(replica.url);
@@ -141,7 +141,7 @@ test('after its primary hung, the client uses the primary to which a Sentinel mo
   proxy.port = Number(portOf(two));
   await inTime(() => client.set('one', 'by the second', 60));
   expect(await adminOf(two.url).get('one')).toBe('by the second');
-  // it may be away again for a moment where the machine is busy
+  // Redis may be away again for a moment where the machine is busy
   expect(new Set(messages().slice(before))).toEqual(
     new Set(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]),
   );
@@ -179,7 +179,7 @@ test('a user with only the commands of the docs waits until Redis has loaded its
   const first = await started('--dir', folder, '--rdbcompression', 'no');
   await adminOf(first.url).eval("for at = 1, 10000 do redis.call('SET', at, string.rep('x', 1024)) end", 0);
   await adminOf(first.url).save();
-  // it handles commands after each key, and would load for three minutes
+  // Redis handles commands after each key, and would load for three minutes
   const { url } = await started(
     '--dir',
     folder,

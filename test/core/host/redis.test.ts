@@ -50,7 +50,7 @@ const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(
 
 const outcome = (work: Promise<unknown>): Promise<unknown> => work.catch((error: Error) => error.message);
 
-test('is connected when open() has resolved, and keeps a text for the given seconds', async () => {
+test('the Redis client is connected when open() has resolved, and keeps a text for the given seconds', async () => {
   const { client } = await scene();
   expect(client.isAway).toBe(false);
   expect(await inTime(() => client.get('none'))).toBeNull();
@@ -63,7 +63,7 @@ test('is connected when open() has resolved, and keeps a text for the given seco
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });
 
-test('sends a script by its hash, and as text where Redis does not know it any more', async () => {
+test('the Redis client sends a script by its hash, and as text where Redis does not know it any more', async () => {
   const { client } = await scene();
   const script = 'return {KEYS[1], ARGV[1]}';
   expect(await inTime(() => client.run(script, ['a'], [1]))).toEqual(['a', '1']);
@@ -71,7 +71,7 @@ test('sends a script by its hash, and as text where Redis does not know it any m
   expect(await inTime(() => client.run(script, ['a'], [2]))).toEqual(['a', '2']);
 });
 
-test('does not ask a Redis that failed three times in a row, until it answers again', async () => {
+test('the Redis client does not ask a Redis that failed three times in a row, until it answers again', async () => {
   const { client, proxy, messages } = await scene();
   proxy.isMute = true;
   const before = proxy.requests;
@@ -82,14 +82,14 @@ test('does not ask a Redis that failed three times in a row, until it answers ag
   proxy.isMute = false;
   await expect.poll(() => client.isAway).toBe(false);
   expect(await inTime(() => client.get('one'))).toBeNull();
-  // on a busy machine it may be away again meanwhile
+  // on a busy machine Redis may be away again meanwhile
   expect(messages().slice(0, 2)).toEqual([
     'Redis does not answer; until it does, nothing is shared with other gateways',
     'Redis answers again',
   ]);
 });
 
-test('reports that Redis without memory refuses writes, while it answers reads', async () => {
+test('the Redis client reports that Redis without memory refuses writes, while it answers reads', async () => {
   const { client, admin, messages } = await scene(100);
   await admin.config('SET', 'maxmemory', '1');
   await expect.poll(() => outcome(client.set('one', 'text', 60))).toContain('OOM command not allowed');
@@ -104,7 +104,7 @@ test('reports that Redis without memory refuses writes, while it answers reads',
   const accepted = 'Redis accepts commands again';
   const told = (): string[] => messages().filter((message) => /refuses|accepts/.test(message));
   await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), told().at(-1))).toBe(accepted);
-  // on a busy machine it may have told this before, when the time of the first refusal was over
+  // on a busy machine the client may have logged this before, when the time of the first refusal was over
   expect(new Set(told())).toEqual(
     new Set(['Redis refuses commands; the data of these commands is not shared with other gateways', accepted]),
   );
@@ -112,7 +112,7 @@ test('reports that Redis without memory refuses writes, while it answers reads',
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });
 
-test('rejects at once while Redis is away, and a late answer does no harm', async () => {
+test('the Redis client rejects at once while Redis is away, and a late answer does no harm', async () => {
   const { client, proxy } = await scene();
   proxy.delayMs = 2000;
   const took: number[] = [];
@@ -126,7 +126,7 @@ test('rejects at once while Redis is away, and a late answer does no harm', asyn
   expect(await client.health()).toEqual({ connected: false, error: 'timeout' });
 });
 
-test('connects to a Redis that was away when the gateway started', async () => {
+test('the Redis client connects to a Redis that was away when the gateway started', async () => {
   const redis = await startRedis();
   await redis.stop();
   const client = new RedisClient(
@@ -143,7 +143,7 @@ test('connects to a Redis that was away when the gateway started', async () => {
   await expect.poll(() => client.isAway).toBe(false);
 });
 
-test('says whether Redis refuses the password, says nothing, or is not there', async () => {
+test('the Redis client says whether Redis refuses the password, says nothing, or is not there', async () => {
   const redis = await startRedis();
   const owner = new Redis(redis.url);
   await owner.config('SET', 'requirepass', 'right');
@@ -170,7 +170,7 @@ test('says whether Redis refuses the password, says nothing, or is not there', a
   await redis.stop();
 });
 
-test('is in the health report of GET /, also after it has stopped', async () => {
+test('Redis is in the health report of GET /, also after it has stopped', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { redis: { url: redis.url } }) });
@@ -182,7 +182,7 @@ test('is in the health report of GET /, also after it has stopped', async () => 
   expect(await health('?skip=redis')).toMatchObject({ status: 'ok', redis: { connected: false, error: 'skipped' } });
 });
 
-test('never prints the password of its address', async () => {
+test('the Redis client never prints the password of its address', async () => {
   const lines: string[] = [];
   const client = new RedisClient(
     new Secret('redis://user:hunter2hunter@127.0.0.1:1'),
@@ -194,7 +194,7 @@ test('never prints the password of its address', async () => {
   expect(lines.join('')).not.toContain('hunter2');
 });
 
-test('has no connection of a gateway that was refused', async () => {
+test('a gateway whose start is refused leaves no connection to Redis open', async () => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

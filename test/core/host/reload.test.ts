@@ -1,4 +1,4 @@
-/** A changed config: a good one is loaded, a bad one is not, and no half-written one is. */
+/** A changed config: a good one is loaded; a bad one and a half-written one are not. */
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -421,7 +421,7 @@ describe('the former gateway', () => {
     await expect.poll(() => closed).toEqual(['first']);
   });
 
-  it('ends the requests of a key that the next config disables, and no others', async () => {
+  it('serves a running request to its end where the next config disables its key, and refuses new requests with the key', async () => {
     const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }), streams(said('d')));
     const { write, reload, current } = await watched(up.url);
     const keys = (more: object = {}): object => ({

@@ -99,7 +99,7 @@ describe('a request with two hosts', () => {
     expect(answer).toMatch(/connection: close/i);
   });
 
-  test('is not seen where another header has the same length', async () => {
+  test('is not seen in a request with one host and other headers of four letters', async () => {
     await begin();
     expect(await raw('GET / HTTP/1.1\r\nhost: localhost\r\ndate: x\r\nfrom: y')).toMatch(/^HTTP\/1\.1 200 /);
   });

@@ -101,7 +101,7 @@ describe('a body', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBe(undefined);
   });
 
-  it('with a key twice means the last, everywhere', async () => {
+  it('with a key twice has the last value, for the provider and on record', async () => {
     const up = await provider();
     const { post, records } = await gatewayOf(config(up.url));
     await post(`{"model":"nothing","model":"plain","messages":${JSON.stringify(hi)}}`);

@@ -1,4 +1,4 @@
-/** Request bodies: the depth scan beside a simple recursive count, and what parsing refuses. Limits end to end: bad-input.test.ts. */
+/** Request bodies: the depth scan beside a simple recursive count, and what parsing refuses. bad-input.test.ts checks the limits end to end. */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';

@@ -119,19 +119,19 @@ describe.each([
   );
 });
 
-it('allows no other origin, and says that the answer depends on it', async () => {
+it('CORS allows no other origin, and `vary` says that the answer depends on the origin', async () => {
   const gateway = await gatewayFor({ cors: { origins: [app] } });
   const response = await gateway.chat({}, { origin: 'https://evil.example', authorization: 'Bearer caller-key' });
   expect([response.status, allowed(response), response.headers.get('vary')]).toEqual([200, null, 'origin']);
   expect(allowed(await preflight(gateway, '/v1/chat/completions', 'https://evil.example'))).toBeNull();
 });
 
-it('allows every origin where the list says so', async () => {
+it('CORS allows every origin where the list says so', async () => {
   const gateway = await gatewayFor({ cors: { origins: ['*'] } });
   expect(allowed(await preflight(gateway, '/v1/chat/completions', 'http://localhost:5173'))).toBe('http://localhost:5173');
 });
 
-it('is off without a list', async () => {
+it('CORS is off without a list of origins', async () => {
   const gateway = await gatewayFor({});
   const response = await gateway.chat({}, { origin: app, authorization: 'Bearer caller-key' });
   expect([allowed(response), response.headers.get('vary'), (await preflight(gateway, '/v1/chat/completions')).status]).toEqual([

@@ -33,7 +33,7 @@ async function connected({ limits = {}, upstream = 'http://127.0.0.1:9/v1', sent
   await once(socket, 'connect');
   // a connection has its time limit from here on, also without a byte
   socket.write(sent);
-  // another connection has its answer: so the port has accepted this one before
+  // the port accepts connections in order: when the next one has its answer, this one is accepted
   await fetch(`${url}/health/live`, { headers: { connection: 'close' } });
   return { socket, records, closed: () => drain(3_600_000, []) };
 }

@@ -57,7 +57,7 @@ describe('the body of an endpoint', () => {
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
   });
 
-  it('is read up to that limit where its length is not announced', async () => {
+  it('is read up to its limit where its length is not announced', async () => {
     const { ask } = await taking(100);
     expect((await ask('/probe', { method: 'POST', body: unfinished('x'.repeat(101)) })).status).toBe(413);
   });
@@ -173,7 +173,7 @@ describe('the bytes of all bodies', () => {
     await expect.poll(async () => (await large()).status).toBe(200);
   });
 
-  it('limit a single body too, which could never be served', async () => {
+  it('have a limit beyond which a single body is refused with 413, because it could never be served', async () => {
     const { gateway } = await scene();
     const response = await gateway.post(body('x'.repeat(250_000)));
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);

@@ -481,7 +481,10 @@ describe('faults that random runs found:', () => {
     ['a host that looks like an address and is not one', 'GET /a/../b HTTP/1.1\r\nhost: 99999999999999\r\n\r\n'],
     ['a host with too many numbers', 'GET /api/logs?q=<a> HTTP/1.1\r\nhost: 1.2.3.4.5\r\n\r\n'],
     ['a host whose port is too large', 'GET /%2e/ HTTP/1.1\r\nhost: localhost:99999\r\n\r\n'],
-    ['such a host, sent to a door', 'POST /v1/chat/completions?a=<b> HTTP/1.1\r\nhost: 99999999999999\r\ncontent-length: 2\r\n\r\n{}'],
+    [
+      'a host that looks like an address, sent to a door',
+      'POST /v1/chat/completions?a=<b> HTTP/1.1\r\nhost: 99999999999999\r\ncontent-length: 2\r\n\r\n{}',
+    ],
   ])('a wrong host is refused, and the gateway goes on: %s', async (_, text) => {
     const gateway = gateways[0] as TestGateway;
     const { replies } = await exchangeBytes(gateway.url, { parts: [bytesOf(text)], wanted: 1 });

@@ -75,7 +75,7 @@ describe('an endpoint', () => {
     expect(lines.join('')).toContain('hunter2');
   });
 
-  it('gives its body each time that the endpoint asks for it', async () => {
+  it('gets its body each time that it asks for the body', async () => {
     const { post } = await withEndpoint(async ({ body }) => json([String(await body()), String(await body())]), { method: 'POST' });
     expect(await (await post('hello', { path: '/probe' })).json()).toEqual(['hello', 'hello']);
   });
@@ -117,7 +117,7 @@ describe('an endpoint whose client leaves', () => {
     await expect.poll(() => gateway.running.size).toBe(0);
   });
 
-  it('gets no body when it reads one after that', async () => {
+  it('gets no body when it reads the body after its client has left', async () => {
     const asked = Promise.withResolvers<void>();
     const read = Promise.withResolvers<unknown>();
     const handle: Endpoint['handle'] = async ({ arrived, body }) => {

@@ -167,4 +167,4 @@ test.each([
   ['2001:db8::7', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
   ['', '0:0:0:0'],
-])('counts %j for the network %s', (address, network) => expectOf(networkOf(address)).toBe(network));
+])('the address %j counts for the network %s', (address, network) => expectOf(networkOf(address)).toBe(network));

@@ -118,7 +118,7 @@ function openOnBothSides(port: number): Socket {
   return socket;
 }
 
-describe('after such an answer', () => {
+describe('after an answer that comes before the whole body', () => {
   it('no other request of the connection is served', async () => {
     const { port, up, records, drain } = await opened();
     const socket = await socketTo(port);

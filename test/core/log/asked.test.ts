@@ -163,7 +163,7 @@ describe('a request of the Messages API', () => {
   });
 });
 
-it('shows the parts of a user message, in any number, in one message with the tool results before it', () => {
+it('the log shows the parts of a user message, in any number, in one message with the tool results before it', () => {
   const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
   const shown = askedBody('/v1/messages', {
     model: 'm',
@@ -175,7 +175,7 @@ it('shows the parts of a user message, in any number, in one message with the to
   expect(shown).toMatchObject({ messages: [{ role: 'user', content: { length: 200_001 } }] });
 });
 
-it('shows the results of tools where a plugin has taken the content of the user message after them away', () => {
+it('the log shows the results of tools where a plugin has removed the content of the user message after them', () => {
   const shown = askedBody('/v1/messages', {
     model: 'm',
     messages: [
@@ -294,7 +294,9 @@ describe('a request of chat completions', () => {
   });
 });
 
-it.each([null, 'cut', undefined])('shows %j as it is', (request) => expect(askedBody('/v1/messages', request)).toBe(request));
+it.each([null, 'cut', undefined])('the log shows the request %j as it is', (request) =>
+  expect(askedBody('/v1/messages', request)).toBe(request),
+);
 
-it('shows the request of an embedding', () =>
+it('the log shows the request of an embedding', () =>
   expect(askedBody('/v1/embeddings', { model: 'm', input: ['a'] })).toEqual({ model: 'm', input: ['a'] }));

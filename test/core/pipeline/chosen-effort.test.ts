@@ -81,7 +81,7 @@ describe('a refused effort of the gateway', () => {
       'the state that comes with it',
       { message: 'Encrypted content is not supported with this model.', type: 'invalid_request_error', param: 'include', code: null },
     ],
-  ])('is left out of the Responses API with all fields about reasoning, where the model refuses %s', async (_, error) => {
+  ])('is left out of a request to the Responses API, with all fields about reasoning, where the model refuses %s', async (_, error) => {
     const said = answers({
       id: 'r',
       object: 'response',

@@ -85,7 +85,7 @@ describe('fallbacks of a model', () => {
     expect(triedBy(gateway)).toEqual([tried]);
   });
 
-  it('are no hedge of one of several keys while another provider of the model is left', async () => {
+  it('do not hedge one of several keys while another provider of the model is left', async () => {
     let asked = 0;
     const gateway = await scene({
       mains: 2,
@@ -97,7 +97,7 @@ describe('fallbacks of a model', () => {
     expect(triedBy(gateway).map((tried) => tried.toSorted())).toEqual([['main-0/main', 'main-1/main']]);
   });
 
-  it('come after all available providers of the model, where others of them rest', async () => {
+  it('come after all available providers of the model, where its other providers rest', async () => {
     const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
     const gateway = await scene({
       mains: 3,
@@ -109,7 +109,7 @@ describe('fallbacks of a model', () => {
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second'], ['main-2/main']]);
   });
 
-  it('come after all providers of the model within their limits, where others of them are at their limits', async () => {
+  it('come after all providers of the model within their limits, where its other providers are at their limits', async () => {
     const gateway = await scene({
       mains: 3,
       policy: { max_attempts: 2 },

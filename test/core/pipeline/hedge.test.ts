@@ -1,4 +1,4 @@
-/** `hedge_ms`: if the first target does not begin to answer, the next one is asked at the same time. Over real sockets. */
+/** `hedge_ms`: if the first target does not begin to answer, the next one is asked at the same time. The tests use real sockets. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Chunk } from '../../../core/chat.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
@@ -273,8 +273,8 @@ describe('a target that hangs', () => {
     ]);
   });
 
-  // the first target has answered by the time that ends the second one, unless the machine pauses
-  it('fails with the error of the other target, where that is a fault of the request', { retry: 2 }, async () => {
+  // the first target answers before the second one times out, unless the machine pauses
+  it('fails with the error of the other target, where the error blames the request', { retry: 2 }, async () => {
     const isBeside = Promise.withResolvers<void>();
     const refuses: Step = async (response, asked) => {
       await isBeside.promise;

@@ -526,7 +526,7 @@ describe('the end', () => {
     expect(gateway.running.size).toBe(0);
   });
 
-  it('waits for the record of a request before it closes', async () => {
+  it('counts a request as under way until it is on record', async () => {
     const up = await provider(answers(completion('a')));
     const order: string[] = [];
     const slow = probe(({ hooks }) => {

@@ -116,7 +116,7 @@ describe('a caller with a key that is known', () => {
     expect(gateway.records.every(({ key, standsFor }) => key === 'team' && standsFor === undefined)).toBe(true);
   });
 
-  it('does not exist where there are no keys', async () => {
+  it('counts as unknown where the config has no keys', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await Promise.all(Array.from({ length: 20 }, () => gateway.get('/nowhere', known)));
     expect(gateway.records.length).toBeLessThanOrEqual(2);

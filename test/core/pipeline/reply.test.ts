@@ -30,11 +30,11 @@ describe('the size of an answer', () => {
   const audio = (data: string): Chunk => ({ type: 'extra', choice: 0, on: 'message', field: 'audio', value: { id: 'a', data } });
   it.each<[string, readonly Chunk[], number]>([
     [
-      'a piece of audio in the place of the one before',
+      'a piece of audio that replaces the one before',
       [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))],
       920 + 200 + 1015,
     ],
-    ['a text in the place of a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
+    ['a text that replaces a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
   ])('grows by the longer value: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
 });
 

@@ -239,20 +239,23 @@ describe('a stream that is cut', () => {
     ]);
   });
 
-  it.each([true, false])('is not one whose provider nests its answer too deep: another provider is asked; streamed: %s', async (stream) => {
-    const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace(
-      '"here"',
-      '['.repeat(20_000) + ']'.repeat(20_000),
-    );
-    const [first, second] = [
-      await provider(streams([deep, ...said('a')])),
-      await provider(stream ? streams(said('b')) : answers(completion('b'))),
-    ];
-    const { chat, records } = await gatewayOf(twoUpstreams(first.url, second.url));
-    const response = await chat({ stream });
-    expect([response.status, (await response.text()).includes('"b"')]).toEqual([200, true]);
-    expect(records[0]?.attempts.map(({ outcome }) => outcome)).toEqual(['upstream_invalid_response', 'answered']);
-  });
+  it.each([true, false])(
+    'is not the result where a provider nests its answer too deep: another provider is asked; streamed: %s',
+    async (stream) => {
+      const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace(
+        '"here"',
+        '['.repeat(20_000) + ']'.repeat(20_000),
+      );
+      const [first, second] = [
+        await provider(streams([deep, ...said('a')])),
+        await provider(stream ? streams(said('b')) : answers(completion('b'))),
+      ];
+      const { chat, records } = await gatewayOf(twoUpstreams(first.url, second.url));
+      const response = await chat({ stream });
+      expect([response.status, (await response.text()).includes('"b"')]).toEqual([200, true]);
+      expect(records[0]?.attempts.map(({ outcome }) => outcome)).toEqual(['upstream_invalid_response', 'answered']);
+    },
+  );
 
   it('is not continued by another candidate', async () => {
     const [first, second] = [await provider(streams(begun, { end: 'reset', everyMs: 5 })), await provider()];
@@ -458,7 +461,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 499, stream: false, error: { code: 'client_closed' } }]);
   });
 
-  it.each(['/v1/chat/completions?a=b', '/v1/ch%61t/completions'])('of %s closes the upstream', async (path) => {
+  it.each(['/v1/chat/completions?a=b', '/v1/ch%61t/completions'])('a request to %s closes the upstream', async (path) => {
     const { post, up, records } = await one(() => {});
     const leaving = new AbortController();
     up.script(() => leaving.abort());

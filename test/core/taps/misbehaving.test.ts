@@ -295,7 +295,7 @@ describe('a source of chunks', () => {
     ['a text that is a number', { type: 'text-delta', choice: 0, text: 5 }],
     ['arguments that are an object', { type: 'tool-delta', choice: 0, index: 0, arguments: {} }],
     ['counts that are texts', { type: 'usage', usage: { input: '5', answer: '7' } }],
-  ])('that gives no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
+  ])('that gives a value that is no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
     const finish = { type: 'finish', choice: 0, reason: 'completed', native: null } as const;
     const { chat, records } = await served(({ hooks }) =>
       hooks.open.tap({ stage: EARLY }, () =>
@@ -321,7 +321,7 @@ describe('a source of chunks', () => {
     ],
     ['nothing', undefined, 'nothing'],
     ['one chunk', { type: 'text-delta', choice: 0, text: 'x' }, 'an object'],
-  ])('that reads no list fails its own request, with its name: %s', async (_, read, what) => {
+  ])('whose read() gives no list fails its own request, with its name: %s', async (_, read, what) => {
     const { chat, records, lines } = await served(({ hooks }) =>
       hooks.open.tap({ stage: EARLY }, () => ({ ...sourceOf([]), read: async () => read as never })),
     );
@@ -473,7 +473,7 @@ describe('the context of a request in a tap', () => {
     expect((await chat({})).status).toBe(500);
   });
 
-  it('has no way to call a hook', async () => {
+  it('gives no way to call a hook: a hook has `tap` and `tapPromise` alone', async () => {
     let seen: string[] = [];
     await served(({ hooks }) => {
       seen = Object.values(hooks).flatMap((hook) => Object.keys(hook));

@@ -7,26 +7,26 @@ const others = [undefined, null, true, 7, -1, Number.NaN, Number.POSITIVE_INFINI
 const read = (reader: (value: unknown) => unknown, nothing: unknown): unknown[] =>
   others.map(reader).filter((value) => JSON.stringify(value) !== JSON.stringify(nothing));
 
-test('reads objects, but not lists and null', () => {
+test('isFields and fieldsOf read objects, but not lists and null', () => {
   expect(others.filter(isFields)).toEqual([{ a: 1 }]);
   expect(read(fieldsOf, {})).toEqual([{ a: 1 }]);
 });
 
-test('reads lists', () => {
+test('listOf reads lists', () => {
   expect(read(listOf, [])).toEqual([['a']]);
 });
 
-test('reads a text unchanged, or without the white space around it', () => {
+test('textOf reads a text unchanged, and wordsOf reads it without the white space around it', () => {
   expect(read(textOf, null)).toEqual([' ', ' two words\n']);
   expect(read(wordsOf, null)).toEqual(['two words']);
 });
 
-test('reads counts, and refuses all other values', () => {
+test('countOf reads counts, and refuses all other values', () => {
   expect(read(countOf, null)).toEqual([7]);
   expect(countOf(0)).toBe(0);
   expect(countOf('7')).toBeNull();
 });
 
-test('returns a frozen empty object', () => {
+test('fieldsOf returns a frozen empty object where there is none', () => {
   expect(() => Object.assign(fieldsOf(null), { a: 1 })).toThrow(TypeError);
 });

@@ -29,7 +29,7 @@ test('the garbage of the start is collected once the thread has nothing to do', 
 });
 
 test('the garbage of the start stays while the thread is busy', () => {
-  // half of the time: five times what is busy, and half of the CPU of a thread that never waits
+  // the thread works half of the time: a thread counts as busy from 10 % on, and work without pauses would take twice the CPU
   const code =
     'const until = performance.now() + 3000; collected = () => say("collected"); const work = () => { const end = performance.now() + 50; while (performance.now() < end); if (performance.now() < until) setTimeout(work, 50); else say("served"); }; work();';
   expect(outputOf(code)).toBe('served');

@@ -54,7 +54,7 @@ const watched = (
   process.exit(0);
 `;
 
-test('names the plugin that blocks the event loop, and the place in its code', () => {
+test('the watchdog names the plugin that blocks the event loop, and the place in its code', () => {
   // on a busy machine the thread of the watchdog begins late. The thread looks every 300 ms, and sees a blocked loop at its third look
   const [held, over] = logOf(
     watched("while (!told('is blocked')) { spin(1100); await wait(10); } while (!told('runs again')) await wait(100);"),
@@ -68,12 +68,12 @@ test('names the plugin that blocks the event loop, and the place in its code', (
   expect(over).toMatchObject({ level: 'info', msg: 'the event loop runs again' });
 });
 
-test('names the place where code of no plugin blocks the event loop', () => {
+test('the watchdog names the place where code of no plugin blocks the event loop', () => {
   const [held] = logOf(watched("while (!told('is blocked')) { spin(1100); await wait(10); }", "new Places('file:///plugins/')"));
   expect(held).toMatchObject({ plugin: null, msg: 'the event loop is blocked; no request is served meanwhile' });
 });
 
 // a loop that the machine does not run for a second is blocked
-test('does not report short work', { retry: 2 }, () => {
+test('the watchdog does not report short work', { retry: 2 }, () => {
   expect(logOf(watched('for (let at = 0; at < 20; at++) { spin(50); await wait(10); }', undefined, 1000))).toEqual([]);
 });
