@@ -139,7 +139,7 @@ describe('a suggestion', () => {
   it('is at most two, the nearest first', () => expect(suggest('abcdef', ['abcdxx', 'abcdex', 'abcdef1', 'zzzzzz'])).toHaveLength(2));
   it('reads as a question', () => expect(didYouMean('helo', ['hello'])).toBe(' Did you mean "hello"?'));
   it('is empty where no word is similar', () => expect(didYouMean('helo', ['goodbye'])).toBe(''));
-  it('takes little time for a long word', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
+  it('is empty for a word of five million letters', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
 });
 
 const line = (message: string, facts: object): string => {

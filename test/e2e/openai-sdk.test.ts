@@ -41,7 +41,7 @@ const weather = {
   function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
 };
 
-test('answers a plain request', async () => {
+test('the openai package gets the answer to a plain request', async () => {
   upstream.script(answers(completion('Hello there.', { reasoning_content: 'A greeting.' })));
   const reply = await client.chat.completions.create({ model: 'thinker', messages });
   expect(reply.choices[0]?.message.content).toBe('Hello there.');
@@ -51,7 +51,7 @@ test('answers a plain request', async () => {
   expect(upstream.asked[0]?.headers.authorization).toBe('Bearer up-key');
 });
 
-test('streams, with the helper that checks the end', async () => {
+test('the openai package streams, with the helper that checks the end', async () => {
   upstream.script(streams(said('Hel', 'lo')));
   const stream = client.chat.completions.stream({ model: 'plain', messages, stream_options: { include_usage: true } });
   const final = await stream.finalChatCompletion();
@@ -60,7 +60,7 @@ test('streams, with the helper that checks the end', async () => {
   expect(final.usage?.total_tokens).toBe(15);
 });
 
-test('runs a tool loop of two turns', async () => {
+test('the openai package runs a tool loop of two turns', async () => {
   const first = await client.chat.completions.create({
     model: 'mock',
     messages: [{ role: 'user', content: 'Use the tool [[tool]]' }],
@@ -81,7 +81,7 @@ test('runs a tool loop of two turns', async () => {
   expect(second.choices[0]?.message.content).toContain('21 degrees');
 });
 
-test('streams the fragments of a tool call', async () => {
+test('the openai package gets the fragments of a streamed tool call', async () => {
   const call = (index: number, part: object): string => event({ tool_calls: [{ index, ...part }] });
   upstream.script(
     streams([
@@ -99,7 +99,7 @@ test('streams the fragments of a tool call', async () => {
   ]);
 });
 
-test('returns JSON of the requested schema', async () => {
+test('the openai package gets JSON of the requested schema', async () => {
   const schema = {
     type: 'object',
     properties: { name: { type: 'string' }, age: { type: 'integer' } },
@@ -114,7 +114,7 @@ test('returns JSON of the requested schema', async () => {
   expect(JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({ name: expect.any(String), age: expect.any(Number) });
 });
 
-test('ends the request to the provider when the caller aborts a stream', async () => {
+test('the gateway ends the request to the provider when the caller aborts a stream', async () => {
   upstream.script(streams([event({ role: 'assistant', content: 'one' })], { end: 'hang' }));
   const stream = await client.chat.completions.create({ model: 'plain', messages, stream: true });
   for await (const chunk of stream) {
@@ -123,7 +123,7 @@ test('ends the request to the provider when the caller aborts a stream', async (
   await upstream.asked[0]?.closed;
 });
 
-test('lets the client retry a rate limit, in the time that the provider names', async () => {
+test('the openai package retries after a rate limit of the provider', async () => {
   const limited = answers(
     { error: { message: 'slow down', type: 'rate_limit', code: 'rate_limit_exceeded' } },
     { status: 429, headers: { 'retry-after': '0' } },
@@ -134,7 +134,7 @@ test('lets the client retry a rate limit, in the time that the provider names', 
   expect(upstream.asked.length).toBe(3);
 });
 
-test('raises the error of a stream that breaks in the middle', async () => {
+test('the openai package raises the error of a stream that breaks in the middle', async () => {
   upstream.script(streams([event({ role: 'assistant', content: 'one' })], { end: 'reset' }));
   const stream = await client.chat.completions.create({ model: 'plain', messages, stream: true });
   const read = async (): Promise<void> => {
@@ -143,13 +143,13 @@ test('raises the error of a stream that breaks in the middle', async () => {
   await expect(read()).rejects.toMatchObject({ code: 'upstream_truncated' });
 });
 
-test('raises errors as the classes that the client knows', async () => {
+test('the openai package raises errors of the gateway as its own classes', async () => {
   await expect(client.chat.completions.create({ model: 'nothing', messages })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'wrong-key' });
   await expect(stranger.chat.completions.create({ model: 'plain', messages })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
 });
 
-test('lists the models and retrieves one', async () => {
+test('the openai package lists the models and retrieves one', async () => {
   const ids: string[] = [];
   for await (const model of client.models.list()) ids.push(model.id);
   expect(ids).toEqual(['plain', 'thinker', 'budgeted', 'mock']);

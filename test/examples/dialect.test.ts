@@ -79,7 +79,7 @@ describe('a gateway that uses the example dialect', () => {
     await upstream.close();
   });
 
-  it('answers a stream with thinking, text, usage and cost', async () => {
+  it('answers a stream with thinking and text, and records its usage', async () => {
     const line = (more: object): string => `${JSON.stringify({ model: 'qwen3:4b', done: false, ...more })}\n`;
     upstream.script(
       streams(

@@ -39,7 +39,7 @@ test('waiting for the collection does not keep the process alive', () => {
   expect(outputOf('clearInterval(keep); console.log("ends");')).toBe('ends');
 });
 
-test('the garbage of several threads is collected at one time, and no thread fails', () => {
+test('no thread fails where several threads collect their garbage at one time', () => {
   const thread = `
     import { workerData as ready } from 'node:worker_threads';
     import { collectAfterStart } from ${collect};
