@@ -151,7 +151,7 @@ describe('the house', () => {
     expect(sources.filter((file) => /(?:utils|helpers|common|types)\.ts$/.test(file))).toEqual([]);
   });
 
-  // a worker loads such a module once, so its hooks run for the first file that imports it, and for no other
+  // a worker loads a shared module once, so its hooks run for the first file that imports it, and for no other
   test('puts no hook of a test into a module that test files share', () => {
     const shared = globSync('test/**/*.ts', { cwd: root }).filter(
       (file) => !file.endsWith('.test.ts') && file !== join('test', '_kit', 'properties.ts'),

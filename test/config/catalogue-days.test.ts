@@ -45,7 +45,7 @@ test('the list leaves out deactivated models, unless it is asked for them, and d
   expect([...usual].filter(([, model]) => model['deprecated_at'] === undefined).map(([id]) => id)).toEqual([...current.keys()]);
 });
 
-test('the list has the release date of each model', async () => {
+test('the list has the release date of a model', async () => {
   const list = await listed();
   expect((await list('')).get('gpt-5.6-sol')).toMatchObject({
     created: Date.parse('2026-07-09') / 1000,

@@ -65,7 +65,7 @@ describe('the shipped catalogue', () => {
   });
 });
 
-/** Our provider → theirs. A provider that is missing here is unknown to them. */
+/** Our provider → its name in the other source, which does not know the providers that are missing here. */
 const theirProvider: Readonly<Record<string, string>> = {
   openai: 'openai',
   anthropic: 'anthropic',
@@ -89,7 +89,7 @@ const theirProvider: Readonly<Record<string, string>> = {
   baseten: 'baseten',
 };
 
-/** Our price → theirs, and the number of units that it is for. */
+/** Our price → its name in the other source, and the number of units that it is for. */
 const theirPrice: Readonly<
   Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers' | 'peak'>, readonly [name: string, units: number]>
 > = {
@@ -110,7 +110,7 @@ function findTheirs({ providerId, externalId }: Mapping): ReturnType<typeof calc
   return id === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: id, timestamp });
 }
 
-/** `model provider price`, for each price that differs from theirs or is missing here. For a price in tiers the first tier counts. */
+/** `model provider price`, for each price that differs from the other source or is missing here. For a price in tiers the first tier counts. */
 function differingPrices(model: Model): string[] {
   return model.providers.flatMap((mapping) => {
     const theirs = findTheirs(mapping)?.model_price ?? {};
@@ -125,7 +125,7 @@ function differingPrices(model: Model): string[] {
   });
 }
 
-/** The price of a long prompt, theirs and that of the first provider here, in dollars per prompt token. */
+/** The price of a long prompt in the other source and at the first provider here, in dollars per prompt token. */
 function longPrompt({ pricing, providers: [mapping] }: Model): readonly [theirs: number, ours: number] | null {
   const theirs = mapping === undefined ? undefined : findTheirs(mapping)?.model_price.input_mtok;
   if (mapping === undefined || theirs === undefined || typeof theirs !== 'object') return null;
@@ -134,12 +134,12 @@ function longPrompt({ pricing, providers: [mapping] }: Model): readonly [theirs:
   return last === undefined ? null : [last.price / 1e6, Number(tier?.prompt ?? NaN)];
 }
 
-/** `model context_length` where it differs from that of the first provider whose context they have. */
+/** `model context_length` where it differs from that of the first provider whose context the other source has. */
 function differingContext({ id, context_length: ours, providers: mappings }: Model): string[] {
   const theirs = mappings.map((mapping) => findTheirs(mapping)?.model.context_window).find((context) => context !== undefined);
   return theirs === undefined || theirs === ours ? [] : [`${id} context_length`];
 }
-/** Exceptions: values that differ from theirs, and why. A value that does not differ any more must leave this table. */
+/** Exceptions: values that differ from the other source, and why. A value that does not differ any more must leave this table. */
 const exceptions: readonly { readonly why: string; readonly what: readonly string[] }[] = [
   {
     why: 'they round what the vendor and OpenRouter give exactly',

@@ -2,7 +2,7 @@
  * One recorded answer, played to its dialect whole, split and damaged.
  *
  * A case is a folder: `wire.*` (a stream) or `body.json` (a whole answer) as the provider sent it, `chunks.json`, and
- * `error.json` where it breaks. `target.json` names the model of the answer, where that matters.
+ * `error.json` where the answer breaks off. `target.json` names the model of the answer, where that matters.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

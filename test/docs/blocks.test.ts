@@ -113,7 +113,7 @@ describe('YAML', () => {
   });
 
   it('with a part of the list of plugins shows that the list is longer', () => {
-    // a reader who pastes such a block unchanged has a gateway without all other plugins: no probes, no cost, no dashboard
+    // a reader who pastes a part of the list unchanged has a gateway without all other plugins: no probes, no cost, no dashboard
     const parts = configs.filter(({ text }) => /^plugins:/m.test(text) && !/^plugins: +# lines of the whole list/m.test(text));
     expect(parts.map(titled)).toEqual([]);
   });

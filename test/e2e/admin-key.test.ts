@@ -203,7 +203,7 @@ describe('the first start of a gateway with keys', () => {
 
   test.each([
     ['a short text', 'short\n'],
-    // a disk may leave such a file after a power cut; no header can carry it, so nobody could sign in
+    // a disk may leave null bytes in a file after a power cut; no header can carry them, so nobody could sign in
     ['null bytes', '\0'.repeat(54)],
   ])('refuses a file with %s instead of a key', async (_, text) => {
     const folder = newFolder();

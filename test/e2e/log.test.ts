@@ -137,7 +137,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('The admin key is not valid.')]);
   });
 
-  test('ends without an error when its output is closed', async () => {
+  test('prints records into a pipe whose reader ends after ten bytes', async () => {
     const text = execFileSync('sh', [
       '-c',
       `node_modules/.bin/node core/main.ts logs --json --config ${gateway.file} --port ${gateway.port} 2>&1 | head -c 10`,

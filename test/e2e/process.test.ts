@@ -218,7 +218,7 @@ describe('a running gateway', () => {
   });
   afterAll(async () => void (await Promise.all([gateway.stop(), hasty.stop()])));
 
-  test('writes one JSON line for a request', async () => {
+  test('writes a JSON line for a request', async () => {
     await ask(gateway.url, 'count me', { user: 'u' });
     await expect.poll(() => gateway.output().stdout).toContain('"requestedModel":"mock"');
   });

@@ -186,7 +186,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
   });
 });
 
-// cost: a start of three processes takes as long as the rest of such a test. Each test leaves two workers that serve
+// cost: a start of three processes takes as long as the rest of a test. Each test leaves two workers that serve
 describe('in one gateway, a worker that takes the place of another one', () => {
   const stage = new Stage();
   let gateway: Running;

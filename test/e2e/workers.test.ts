@@ -250,7 +250,7 @@ describe.concurrent('workers', () => {
   });
 });
 
-// cost: a start of three processes takes as long as the rest of such a test. Each test leaves two workers that serve
+// cost: a start of three processes takes as long as the rest of a test. Each test leaves two workers that serve
 describe('the workers of one gateway', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
   const odd = {

@@ -87,7 +87,7 @@ def counting():
 def by_litellm(prefix, base, is_stream):
     def ask(given):
         params = {"model": f"{prefix}/{model}", "api_base": base, "api_key": key, "messages": given, "tools": [function], "max_tokens": 4096}
-        # for anthropic/ models it turns the effort into a budget, and a model without budgets answers 400
+        # for anthropic/ models LiteLLM turns the effort into a budget, and a model without budgets answers 400
         if prefix == "openai":
             params |= {"reasoning_effort": "low", "allowed_openai_params": ["reasoning_effort"]}
         if not is_stream:

@@ -75,7 +75,7 @@ test('gateway doctor blames a full disk for a store that cannot be used, and not
   const { folder, data } = configOnDisk('2m');
   const config = join(folder, 'gateway.config.yaml');
   expect((await run(['db', 'migrate', '--config', config])).code).toBe(0);
-  // a gateway that ends normally leaves no such files
+  // a gateway that ends normally leaves no -wal and no -shm file
   for (const part of ['-wal', '-shm']) rmSync(join(data, `logs.db${part}`), { force: true });
   expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
   const { stdout } = await run(['doctor', '--config', config]);

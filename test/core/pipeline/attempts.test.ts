@@ -366,7 +366,7 @@ describe('the record', () => {
     });
   });
 
-  it('keeps nothing of a failed attempt in the answer', async () => {
+  it('has the answer of the attempt that succeeded', async () => {
     const [one, two] = [await provider(streams([event({ role: 'assistant', content: '' })])), await provider(streams(said('clean')))];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     await readEvents(await chat({ stream: true }));

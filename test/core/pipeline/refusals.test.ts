@@ -44,7 +44,7 @@ describe('requests of unknown callers:', () => {
   it('each reason has its own row', async () => {
     const gateway = await serving();
     await Promise.all([gateway.get('/nowhere'), gateway.chat({}), gateway.get('/nowhere'), gateway.chat({})]);
-    // each has another row where it comes more than a second later
+    // a reason has a second row where it comes again more than a second later
     expect(new Set(gateway.records.map(({ error }) => error?.code))).toEqual(new Set(['missing_api_key', 'unknown_url']));
   });
 
