@@ -139,7 +139,8 @@ describe('a suggestion', () => {
   it('is at most two, the nearest first', () => expect(suggest('abcdef', ['abcdxx', 'abcdex', 'abcdef1', 'zzzzzz'])).toHaveLength(2));
   it('reads as a question', () => expect(didYouMean('helo', ['hello'])).toBe(' Did you mean "hello"?'));
   it('is empty where no word is similar', () => expect(didYouMean('helo', ['goodbye'])).toBe(''));
-  it('is empty for a word of five million letters', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
+  it('looks at the first hundred letters of a word, because a caller may send millions', () =>
+    expect(suggest('x'.repeat(5_000_000), ['x'.repeat(100)])).toEqual(['x'.repeat(100)]));
 });
 
 const line = (message: string, facts: object): string => {

@@ -28,11 +28,12 @@ describe('webhook', () => {
     await hook.close();
   });
 
-  test('lets replies come while its address hangs', async () => {
+  test('delays no reply while its address hangs', async () => {
     const hook = await startUpstream(() => {});
     const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers({}, { status: 503 })] });
     expect((await gateway.chat({})).status).toBe(503);
     expect(gateway.records).toHaveLength(1);
+    expect(JSON.stringify(gateway.lines)).not.toContain('an observer is late');
     await hook.close();
   });
 
