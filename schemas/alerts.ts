@@ -20,7 +20,7 @@ const alertRuleSchema = {
       type: 'number',
       minimum: 0,
       exclusiveMaximum: 100,
-      description: 'More of the requests than this fail, in per cent; 0: one is enough. Example: 5.',
+      description: 'More than this share of the requests fail, in per cent; with 0 one failure is enough. Example: 5.',
     },
     latency_p95_ms: {
       type: 'integer',

@@ -29,7 +29,7 @@ export const providerSchema = {
       type: 'string',
       minLength: 1,
       description:
-        "Instead of a key: the identity of this machine at the vendor's cloud, whose library finds and renews it. The list of them: docs/providers.md.",
+        "Instead of a key: the identity of this machine at the vendor's cloud, whose library finds and renews it. All values: docs/providers.md.",
     },
     trains_on_data: {
       type: 'boolean',
@@ -68,7 +68,7 @@ export const providerSchema = {
       additionalProperties: { type: 'string', minLength: 1 },
       default: {},
       description:
-        'Names that models have at this provider in place of those in the catalogue, by model id, for example { gpt-5: my-gpt5 }.',
+        'Names that models have at this provider instead of those in the catalogue, by model id, for example { gpt-5: my-gpt5 }.',
     },
     breaker: {
       description:

@@ -26,7 +26,7 @@ repository is a file to begin with, commented and complete; \`gateway check\` re
 
 - \`\${NAME}\` is an environment variable, \`\${NAME:-default}\` has a default, \`\${file:/run/secrets/x}\` is a file, \`$$\` is a dollar. \`.env\` beside the
   file is read too.
-- Anchors, aliases and merge keys (\`<<: *base\`) are read; a map's own field comes before a merged one.
+- Anchors, aliases and merge keys (\`<<: *base\`) are read; a map's own field wins over a merged one.
 - \`gateway schema > gateway.schema.json\` writes the schema of your installation, with the options of your own plugins. The line
   \`# yaml-language-server: $schema=./gateway.schema.json\` at the top of the file gives an editor completion and checks.
 - A good change is taken over while requests run; a bad one is reported, and the last good config stays in use.

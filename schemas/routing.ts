@@ -59,7 +59,7 @@ const sticky = {
 const hedge = {
   anyOf: [milliseconds, { const: false }],
   description:
-    'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.',
+    'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off where absent. Both calls may cost money.',
 } as const satisfies JSONSchema;
 const cache = {
   type: 'boolean',
