@@ -99,7 +99,7 @@ const when = {
   type: 'object',
   minProperties: 1,
   additionalProperties: false,
-  description: 'What must hold of a request, all of it, for example { meta.tier: "gold*", stream: true }.',
+  description: 'Conditions of a request, which must all hold, for example { meta.tier: "gold*", stream: true }.',
   properties: {
     key: { ...glob, description: 'Name of the caller\'s key; * matches any text, for example "team-*".' },
     stream: { type: 'boolean', description: 'Whether the request asks for a stream.' },
