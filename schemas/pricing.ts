@@ -54,7 +54,7 @@ export const pricingSchema = {
         properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens },
       },
       description:
-        'Prices of requests with a long prompt: where the prompt has more than `above` tokens, all tokens of the request cost the prices of the tier, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. A price that a tier leaves out stays as it is.',
+        'Prices of requests with a long prompt: where the prompt has more than `above` tokens, all tokens of the request cost the prices of the tier, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. Prices that a tier leaves out stay.',
     },
     peak: {
       type: 'object',
@@ -76,7 +76,7 @@ export const pricingSchema = {
         ...ofTokens,
       },
       description:
-        'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. A price that `peak` leaves out stays as it is. Not together with `tiers`.',
+        'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. Prices that `peak` leaves out stay. Not together with `tiers`.',
     },
     image: { type: 'string', pattern: decimal, description: 'Dollars per image of the prompt, a decimal in quotes, for example "0.04".' },
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
