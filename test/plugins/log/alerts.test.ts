@@ -131,7 +131,7 @@ describe('errors', () => {
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
   });
 
-  test('are callers that leave before the first token, and not callers that leave in the middle of a stream', async () => {
+  test('include callers that leave before the first token, and not callers that leave in the middle of a stream', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     const leave = async (leaving: AbortController): Promise<void> => {
       const before = gateway.records.length;
@@ -154,7 +154,7 @@ describe('errors', () => {
     expect(messages()).toEqual(['Alert: errors above 0 %. 50 % of 2 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
   });
 
-  test('are those of the sums: a request that is refused before its model is known is none, where nobody has a key', async () => {
+  test('are counted as in the sums of the log: without keys, a request that is refused before its model is known is no error', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     expect((await gateway.post('{"model":')).status).toBe(400);
     await nothingTold(gateway);
@@ -179,7 +179,7 @@ describe('errors', () => {
     expect(messages()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
   });
 
-  test('mention no chat user by a value that a caller made up, and hide no address in it', async () => {
+  test('cannot mention a chat user, or hide an address, by a value that a caller made up', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
     await send(gateway, 2, bad, {
       'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com',
@@ -200,7 +200,7 @@ describe('thousands of values that callers make up', () => {
     ['errors', 20, 20, 0],
     ['latency', 20, 20, 0],
     ['cost', 1, 0, 20],
-  ] as const)('keep no alert away about another value: %s', (watches, requests, failed, dollars) => {
+  ] as const)('do not suppress an alert about another value: %s', (watches, requests, failed, dollars) => {
     const rule: AlertRule = { name: watches, watches, above: 10, slowMs: 1, windowMs: minute, least: 20, by: 'meta.team', match: null };
     using watch = new Watch();
     watch.follow({ webhook: null, rules: [rule] }, { logger: createLogger(() => {}), clock: () => now, providers: new Map() });
@@ -217,7 +217,7 @@ describe('thousands of values that callers make up', () => {
     expect(watch.shown().data.map(({ of }) => of)).toEqual(['meta.team search']);
   });
 
-  test('leave no alert without an end, and do not stay in memory', () => {
+  test('have at most 1,000 alerts: those with fewer errors end', () => {
     const rule: AlertRule = {
       name: 'a',
       watches: 'errors',
@@ -259,7 +259,7 @@ describe('a provider', () => {
     plugins: quietPlugins.filter((name) => name !== 'route/health'),
   });
 
-  test('is down when all its attempts fail, although the next one answers, until it answers itself', async () => {
+  test('is down when all its attempts fail, although the next provider answers, until it answers itself', async () => {
     const gateway = await gatewayWith([{ provider_down: true }], { config: two() });
     await send(gateway, 2, bad);
     await nothingTold(gateway);
@@ -380,7 +380,7 @@ test('counts and open alerts survive a reload and a refused reload; a removed ru
 });
 
 describe('the webhook', () => {
-  test('that fails is called again, and its address is shown nowhere', async () => {
+  test('that fails is called again, and the process log does not show its address', async () => {
     hook.script(answers('no', { status: 500 }), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
@@ -391,7 +391,7 @@ describe('the webhook', () => {
     expect(gateway.lines.join('')).not.toContain('secret-path');
   });
 
-  test('that does not answer is reported without its address', async () => {
+  test('that cannot be reached is reported without its address', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://127.0.0.1:9/secret-path' });
     await send(gateway, 1, bad);
     await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe('it cannot be reached (ECONNREFUSED)');
@@ -420,7 +420,7 @@ describe('the webhook', () => {
     expect(messages()[0]).toBe(messages()[1]);
   });
 
-  test('that accepts a connection and does not answer is reported so, with TLS too', async () => {
+  test('that accepts a connection for TLS and sends nothing fails after the time limit', async () => {
     const silent = createSilent((socket) => void socket.on('error', () => {}));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     try {

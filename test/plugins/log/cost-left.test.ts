@@ -84,7 +84,7 @@ describe('the cost of an answer whose client has left', () => {
       '910',
     ],
     ['unknown where it may have searched', { max_tokens: 100, web_search_options: {} }, { pricing: { ...pricing, web_search: '1' } }, null],
-  ])('is an upper bound, where the provider goes on: %s', async (_, more, model, cost) => {
+  ])('is that of the longest possible answer, where the provider goes on: %s', async (_, more, model, cost) => {
     const record = await left(await scene([begun], { model }), more);
     expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: cost !== null && cost !== '0', cost });
   });
@@ -158,7 +158,7 @@ describe('the cost of a record', () => {
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: String(Number(used?.cost) + 20) });
   });
 
-  it('excludes such an attempt where the provider stops', async () => {
+  it('excludes an attempt that was given up before its first piece, where the provider stops generating', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts, mapping: { cancellation: true } });
     await chat({ max_tokens: 100 });
     expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: '20' });

@@ -37,14 +37,14 @@ describe('the cost', () => {
       '1111111',
     ],
     [
-      'takes cached tokens for prompt tokens where they have no price',
+      'prices cached tokens as prompt tokens where they have no price',
       { input: 1, cacheRead: 1, cacheWrite: 1, answer: 0 },
       simple,
       '0.003',
     ],
-    ['takes reasoning for completion where it has no price', { input: 0, answer: 1, reasoning: 2 }, simple, '0.03'],
+    ['prices reasoning as completion where it has no price', { input: 0, answer: 1, reasoning: 2 }, simple, '0.03'],
     [
-      'takes the hour for the usual write where it has no price',
+      'prices a cache write for an hour as a usual write where it has no price',
       { input: 0, cacheWrite: 2, cacheWrite1h: 2, answer: 0 },
       { ...simple, input_cache_write: '1' },
       '2',
@@ -168,13 +168,13 @@ describe('the cost of other things than tokens', () => {
     ['nothing for searches that the provider counts and that have no price', searching, { webSearches: 3 }, simple, '0.011'],
     ['nothing for searches that nobody asked for', { tools: [{ type: 'function', function: { name: 'web_search' } }] }, {}, priced, '2'],
     ['nothing for searches that were asked for and not made', searching, { webSearches: 0 }, priced, '2'],
-    ['nobody knows what, where a search was asked for and the provider does not say', searching, {}, priced, null],
-    ['nobody knows what, where it searched and does not say how often', {}, { webSearches: null }, priced, null],
-    ['nobody knows what, where a field asks for a search', { rest: { web_search_options: {} } }, {}, priced, null],
-    ['tokens, where a search was asked for that has no price', searching, {}, simple, '0.011'],
-    ['nobody knows what, for sound, which has another price than text', {}, { details: { inputAudio: 1 } }, priced, null],
-    ['nobody knows what, for pictures in the answer', {}, { details: { outputImage: 1 } }, priced, null],
-    ['nobody knows what, for sources that were read', {}, { details: { citations: 1 } }, priced, null],
+    ['unknown, where a search was asked for and the provider does not say how many it made', searching, {}, priced, null],
+    ['unknown, where the provider searched and does not say how often', {}, { webSearches: null }, priced, null],
+    ['unknown, where a field asks for a search', { rest: { web_search_options: {} } }, {}, priced, null],
+    ['that of the tokens, where a search was asked for that has no price', searching, {}, simple, '0.011'],
+    ['unknown for sound, which has another price than text', {}, { details: { inputAudio: 1 } }, priced, null],
+    ['unknown for pictures in the answer', {}, { details: { outputImage: 1 } }, priced, null],
+    ['unknown for sources that were read', {}, { details: { citations: 1 } }, priced, null],
     [
       'nothing more for predictions, which are billed as the answer',
       {},
@@ -217,7 +217,7 @@ describe('prices by the hour', () => {
     ['2026-11-24T00:30:00Z', '3'],
     ['2026-11-22T02:00:00Z', '3'],
     ['2026-11-21T02:00:00Z', '3'],
-  ])('apply at %s', (time, wanted) => expect(at(time)).toBe(wanted));
+  ])('at %s, the cost is %s dollars', (time, wanted) => expect(at(time)).toBe(wanted));
 
   it('apply on every day by default', () => {
     const { weekdays: _, ...peak } = hourly.peak as NonNullable<Pricing['peak']>;
@@ -233,7 +233,7 @@ describe('prices by the hour', () => {
   it.each([
     ['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'],
     ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z'],
-  ])('are the higher ones, and marked, where they change between %s and %s', (from, to) => {
+  ])('are the higher ones where they change between %s and %s, and the cost is an upper bound', (from, to) => {
     expect(at(from, to)).toBe('12');
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) })).toBe(true);
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);
@@ -331,11 +331,11 @@ describe('prices by the length of the prompt', () => {
   };
 
   it.each<[string, Partial<Usage>, string]>([
-    ['at the border', { input: 100, answer: 1 }, '110'],
-    ['above it, for all tokens', { input: 101, answer: 1 }, '222'],
-    ['of the highest that is reached, with what that leaves out as it is without tiers', { input: 201, answer: 1 }, '613'],
-    ['with cached tokens counted into the prompt', { input: 90, cacheRead: 20, answer: 1 }, '210'],
-  ])('apply %s', (_, used, cost) => {
+    ['do not apply at the border', { input: 100, answer: 1 }, '110'],
+    ['apply above the border, for all tokens', { input: 101, answer: 1 }, '222'],
+    ['are those of the highest tier that is reached, and the usual ones where that tier has none', { input: 201, answer: 1 }, '613'],
+    ['count cached tokens as a part of the prompt', { input: 90, cacheRead: 20, answer: 1 }, '210'],
+  ])('%s', (_, used, cost) => {
     expect(dollars(usage(used), tiered)).toBe(cost);
   });
 
@@ -359,17 +359,17 @@ describe('an unknown price', () => {
   ];
 
   it.each<[string, unknown, unknown, string | null]>([
-    ['of the model', 'unknown', undefined, null],
-    ['of no entry', undefined, undefined, null],
-    ['of the mapping, over that of the model', simple, 'unknown', null],
-    ['of the model, under that of the mapping', 'unknown', simple, '0.06'],
-  ])('%s gives no cost, or the known one', async (_, pricing, mapped, cost) => {
+    ['of the model gives no cost', 'unknown', undefined, null],
+    ['in each entry gives no cost', undefined, undefined, null],
+    ['of the mapping gives no cost, although the model has a price', simple, 'unknown', null],
+    ['of the model does not matter where the mapping has a price', 'unknown', simple, '0.06'],
+  ])('%s', async (_, pricing, mapped, cost) => {
     const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: models(pricing, mapped) });
     expect((await chat({})).status).toBe(200);
     expect(records[0]?.cost).toBe(cost);
   });
 
-  it('is 0 for a free model, whatever else is written', async () => {
+  it('does not matter for a free model, whose cost is 0 whatever prices are written', async () => {
     const up = await provider();
     const { chat, records } = await gatewayOf({
       ...oneUpstream(up.url),
@@ -414,7 +414,7 @@ describe("a vendor's own figure of the cost", () => {
     });
   });
 
-  it('is in the replies of the Messages API', async () => {
+  it('has the number of searches beside it, which is in the replies of the Messages API', async () => {
     const up = await provider(answers({ ...completion('a'), usage: usage_ }));
     const { post } = await gatewayOf(oneUpstream(up.url));
     const reply = await post({ model: 'plain', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });

@@ -208,14 +208,14 @@ describe('nothing is estimated', () => {
     expect(records).toMatchObject([{ outcome: 'refused', ...unknown }]);
   });
 
-  it('of one that failed before an answer began', async () => {
+  it('of a request that failed before an answer began', async () => {
     const down = await provider(answers({ error: { message: 'no' } }, { status: 503 }));
     const { chat, records } = await gatewayOf(twoUpstreams(down.url, down.url));
     await chat({});
     expect(records).toMatchObject([{ outcome: 'failed', ...unknown }]);
   });
 
-  it('of one whose client left before an answer began', async () => {
+  it('of a request whose client left before an answer began', async () => {
     const { post, records, up } = await gatewayFor(hangs);
     const leaving = new AbortController();
     up.script(() => leaving.abort());
@@ -241,7 +241,7 @@ describe('nothing is estimated', () => {
     expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, completionTokens: 5 }, cost: null, prices: null }]);
   });
 
-  it('of an image that was answered', async () => {
+  it('of an answer with an image', async () => {
     const { chat, records } = await gatewayFor(
       silent({ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] }),
     );

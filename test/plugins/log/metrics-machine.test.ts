@@ -32,7 +32,7 @@ const worker = (requests: number, cost: string, more: string = ''): { text: stri
     ].join('\n') + '\n',
 });
 
-test('adds up counters, histograms and gauges, with exact dollars', async () => {
+test('the text of all workers has the sums of their counters, histograms and gauges, with exact dollars', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.000000000001'));
   machine.learn(2, worker(4, '9007199254740993.1', '# TYPE gateway_only_here_total counter\ngateway_only_here_total 1'));
@@ -55,7 +55,7 @@ test('adds up counters, histograms and gauges, with exact dollars', async () => 
   ]);
 });
 
-test('keeps the counters of a worker that has ended, and none of its other metrics', async () => {
+test('the text of all workers keeps the counters of a worker that has ended, and none of its other metrics', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.5'));
   machine.learn(2, worker(4, '0.25'));
@@ -80,7 +80,7 @@ test('keeps the counters of a worker that has ended, and none of its other metri
   expect(await valueOf('gateway_requests_total{model="a b",key="} 7"}')).toBe('8');
 });
 
-test('keeps the time of the last drain when all workers have been replaced', async () => {
+test('the text of all workers keeps the time of the last drain when all workers have been replaced', async () => {
   const machine = new Machine();
   const drainedAt = (seconds: number): ReturnType<typeof worker> =>
     worker(1, '0', `# TYPE gateway_journal_last_drain_timestamp_seconds gauge\ngateway_journal_last_drain_timestamp_seconds ${seconds}`);
@@ -96,7 +96,7 @@ test('keeps the time of the last drain when all workers have been replaced', asy
   expect(await shown()).toEqual(['gateway_journal_last_drain_timestamp_seconds 1700000030']);
 });
 
-test('counts a worker once if it ends while the sums are made', async () => {
+test('the text of all workers counts a worker once if it ends while the sums are made', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.5'));
   machine.learn(2, worker(4, '0.25'));

@@ -293,7 +293,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
   });
 
-  // a pause of the machine makes both slow
+  // a pause of the machine makes both providers slow
   it('count the time of a slow provider for that provider, not for the one that answered after it', { retry: 2 }, async () => {
     const slowly: Step = async (response, asked) => {
       await pause(900);
@@ -355,7 +355,7 @@ describe('the counters', () => {
     expect(Math.max(...ends) * 1000).toBeGreaterThan(longest);
   });
 
-  it('count refusals, and requests for unknown addresses', async () => {
+  it('count a refusal without the name of a model that the caller made up', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({ model: 'made-up-by-a-caller' });
     await gateway.get('/nowhere');

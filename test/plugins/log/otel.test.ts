@@ -225,7 +225,7 @@ describe('a request', () => {
     });
   });
 
-  it('has no metadata under an impossible name, and the config warns about it', async () => {
+  it('cannot have metadata under an impossible name: the config is refused', async () => {
     await expect(exporter(oneUpstream('http://127.0.0.1'), { metadata: ['Tenant-ID'] })).rejects.toThrow(
       /metadata\[0\]: "Tenant-ID" is not valid here/,
     );
@@ -284,7 +284,7 @@ describe('an error', () => {
     expect(last(all)).toMatchObject({ status: { code: ERROR }, attributes: { 'gen_ai.response.finish_reasons': ['error'] } });
   });
 
-  it('is not set where the caller leaves', async () => {
+  it('is named client_closed where the caller leaves, and is not a failure', async () => {
     const leaving = new AbortController();
     const { gateway, spans } = await exporter(oneUpstream((await provider(() => leaving.abort())).url));
     await expect(
@@ -465,7 +465,7 @@ describe('the text of a conversation', () => {
     expect(parts.at(-1)?.content).toBe('Which is it?');
   });
 
-  it('is cut at its beginning if it is very long, and never in the middle of a character', async () => {
+  it('is cut at its beginning if it is very long, and half a character of the caller is replaced', async () => {
     const up = await provider();
     const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
     const long = Array.from({ length: 100 }, (_, at) => ({ role: 'user', content: `${at} ${'x'.repeat(20_000)}` }));

@@ -127,7 +127,7 @@ describe('metadata/headers', () => {
     expect(records.map(({ metadata }) => ({ ...metadata }))).toEqual([{ team: 'search' }]);
   });
 
-  it('may have a name with an underscore, which limits, alerts and sessions find too', async () => {
+  it('may have a name with an underscore, by which limits count; alerts and `sticky` may name it too', async () => {
     const key = 'a-key-of-the-search-team';
     const by = 'meta.cost_center';
     const { chat } = await gatewayOf({

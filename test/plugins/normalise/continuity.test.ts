@@ -83,7 +83,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([{ ...parts[0], text: parts.map(({ text }) => text).join('') }]);
   });
 
-  test('goes into one message, although several name the call', async () => {
+  test('goes into one message, although several messages name the call', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker });
@@ -286,19 +286,19 @@ describe('a change of the config', () => {
   });
 });
 
-describe('with Redis', () => {
+describe('reasoning state in Redis', () => {
   const sharing = (url: string): object => ({
     plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)),
   });
   const health = async (gateway: TestGateway): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
 
-  test('refuses an address that is none, and does not show its password', async () => {
+  test('needs a valid address, and the error for any other does not show the password', async () => {
     await expect(gatewayWith(sharing('redis://:p%ss@127.0.0.1:6379') as any)).rejects.toThrow(
       /^(?!.*p%ss).*redis_url is no address of a Redis; write it like redis:/,
     );
   });
 
-  test('is shared by two gateways, and its loss with Redis fails no request', async () => {
+  test('is shared by two gateways, and no request fails when Redis stops', async () => {
     const redis = await startRedis();
     const [one, two] = [await gatewayWith(sharing(redis.url) as any), await gatewayWith(sharing(redis.url) as any)];
     await expect.poll(async () => (await health(one)).redis).toEqual({ connected: true });
@@ -314,7 +314,7 @@ describe('with Redis', () => {
     await expect.poll(async () => await health(two)).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
   });
 
-  test('is asked for 500 tool calls at a time', async () => {
+  test('is read for 500 tool calls at a time', async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
     onTestFinished(async () => {
@@ -333,7 +333,7 @@ describe('with Redis', () => {
   });
 
   test.each(['no JSON', 'null', '{"details":"x","reasoning":""}', '{"details":[],"reasoning":null}'])(
-    'goes on where Redis has %s in the place of a thought',
+    'is left out where Redis has %s instead',
     async (text) => {
       const server = await startRedis();
       const redis = new Redis(server.url);

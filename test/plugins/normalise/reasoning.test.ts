@@ -31,7 +31,7 @@ describe('normalise/reasoning', () => {
     [{ reasoning_effort: null }, { effort: null, maxTokens: null }],
   ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toMatchObject(wanted));
 
-  it('sends neither field on a second time', () => {
+  it('removes both fields from the rest of the request, so that no provider gets them twice', () => {
     expect(withReasoning(request({ reasoning_effort: 'low', reasoning: { max_tokens: 5 }, other: 1 })).rest).toEqual({ other: 1 });
   });
 
@@ -40,7 +40,7 @@ describe('normalise/reasoning', () => {
     expect([reasoning, rest]).toMatchObject([{ effort: 'low', maxTokens: null }, { reasoning: { exclude: true } }]);
   });
 
-  it.each(['openai-chat', 'anthropic'])('has %s name the fields that it does not have', async (dialect) => {
+  it.each(['openai-chat', 'anthropic'])('lets the dialect %s name the fields of `reasoning` that it does not have', async (dialect) => {
     const up = await provider(
       answers(
         dialect === 'anthropic' ? { content: [{ type: 'text', text: 'hello' }], stop_reason: 'end_turn', usage: {} } : completion('hello'),
@@ -164,7 +164,7 @@ describe('the spelling of other APIs', () => {
     expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param, status: 400 }) as Error);
   });
 
-  it('asks a model that reasons not to, and sends nothing to a model that does not reason', async () => {
+  it('asks a model that reasons not to reason, and sends nothing to a model that does not reason', async () => {
     const up = await provider(answers(completion('hello')));
     const entry = { dialect: 'openai-chat', base_url: up.url, api_key: 'k' };
     const { chat } = await gatewayOf({
@@ -186,7 +186,7 @@ describe('the spelling of other APIs', () => {
     );
   });
 
-  it('names the field that was sent where the model cannot', async () => {
+  it('refuses what the model cannot do, and names the field that the caller sent', async () => {
     const up = await provider(answers(completion('hello')));
     const { chat } = await gatewayOf({
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }, groq: { base_url: up.url, api_key: 'k' } },

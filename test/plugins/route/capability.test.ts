@@ -139,7 +139,7 @@ describe('the capabilities in the entry of a model', () => {
     expect(asked()).toHaveLength(5);
   });
 
-  it('that name only images come after a model that names the kind', async () => {
+  it('that name only images are no reason to drop a model, unless another model names the asked kind', async () => {
     const { chat, asked } = await models(reading('image'), {}, reading('image', 'audio'));
     await chat({ ...kinds.audio, model: 'm0' });
     await chat(kinds.video);
@@ -190,7 +190,7 @@ describe('a prompt', () => {
     expect(up.asked).toEqual([]);
   });
 
-  it('that is too long for the contexts that are left is not told of a larger one that is ruled out', async () => {
+  it('that is too long for the remaining models gets an error without the larger context of a model that is ruled out', async () => {
     const { chat } = await models({ context_length: 1000 }, { context_length: 1_000_000, structured_outputs: false });
     const { message } = await errorOf(
       await chat({ ...words(3000), response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }),
@@ -215,8 +215,8 @@ describe('a prompt', () => {
 describe('a model that a wildcard allows', () => {
   it.each([
     ['alone', []],
-    ['beside a model that can everything', [all]],
-    ['beside one that can nothing', [{ streaming: false }]],
+    ['beside a model that can do everything', [all]],
+    ['beside a model that can do nothing', [{ streaming: false }]],
   ])('is judged by its own entry, %s', async (_, others: object[]) => {
     const { url } = await provider();
     const { chat } = await gatewayOf({

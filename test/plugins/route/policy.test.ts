@@ -7,7 +7,7 @@ import { answers, completion, hangs } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
-// only the provider moves the clock of its speed, so the time of other work is not measured
+// only the provider moves the clock that measures its speed, so the time of other work is not measured
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -191,7 +191,7 @@ describe('fastest', () => {
     ]);
   });
 
-  it('lets the next request measure a target where the one that was to do it was refused', async () => {
+  it('lets the next request measure a target where the request that was to measure it was refused', async () => {
     const [one, two] = [await provider(fine), await provider(fine)];
     const { chat } = await gatewayOf(
       twoUpstreams(one.url, two.url, {

@@ -107,7 +107,7 @@ describe('sticky: conversation', () => {
     expect(new Set(asked).size).toBe(1);
   });
 
-  it('keeps each conversation on the target of former versions', async () => {
+  it('keeps each conversation on the target that earlier versions of the gateway chose', async () => {
     const gateway = await scene('conversation', { keys: ['a', 'b'] });
     const homes: string[] = [];
     for (let at = 0; at < 16; at++) {

@@ -161,7 +161,7 @@ describe('a proxy', () => {
     },
   );
 
-  // a pause of the machine makes it longer
+  // a pause of the machine makes the wait longer
   it('that does not answer takes at most the time to connect', { retry: 2 }, async () => {
     const proxy = await proxyTo(0);
     const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url }, 300);
@@ -171,7 +171,7 @@ describe('a proxy', () => {
   });
 });
 
-it('the name of a provider is looked up once for simultaneous requests; a name without an answer delays no other name', async () => {
+it('the name of a provider is looked up once for simultaneous requests', async () => {
   const up = await provider();
   const { lookup } = dns;
   const names: string[] = [];

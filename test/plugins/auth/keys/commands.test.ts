@@ -149,7 +149,7 @@ describe('with a gateway that runs', () => {
     expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
   });
 
-  // a script that removes a key must not believe that it is removed
+  // the command fails, because a script must not take the key for removed
   test.each([
     ['keys disable yaml', /^"yaml" is not changed: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
     [

@@ -41,7 +41,7 @@ async function rotated(): Promise<Headers> {
   return { authorization: `Bearer ${((await made.json()) as { key: string }).key}` };
 }
 
-test('has none of its responses', async () => {
+test('a key with the name of a deleted key gets no responses of the deleted key', async () => {
   up.script(answers(completion('A secret.')));
   const respond = (more: object, headers: Headers): Promise<Response> =>
     gateway.post({ model: 'plain', input: 'hi', ...more }, { path: '/v1/responses', headers });
@@ -57,13 +57,13 @@ test('has none of its responses', async () => {
   expect((await gateway.get(`/v1/responses/${own.id}`, next)).status).toBe(200);
 });
 
-test('has none of its answers in the cache', async () => {
+test('a key with the name of a deleted key gets no cached answers of the deleted key', async () => {
   up.script(answers(completion('hello')));
   const ask = async (headers: Headers): Promise<string | null> => (await gateway.chat({}, headers)).headers.get('x-cache');
   expect([await ask(await holder()), await ask(await rotated()), await ask(await nextHolder())]).toEqual(['miss', 'hit', 'miss']);
 });
 
-test('has none of its reasoning state', async () => {
+test('a key with the name of a deleted key gets no reasoning state of the deleted key', async () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
   const detail = { type: 'reasoning.encrypted', data: 'sealed', id: 'rs_1', format: 'x', index: 0 };
   up.script(answers(completion('', { content: null, reasoning_details: [detail], tool_calls: [call] })));

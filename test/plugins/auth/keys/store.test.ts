@@ -159,7 +159,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([free.status, free.headers.get('x-ratelimit-limit-requests')]).toEqual([200, null]);
   });
 
-  test('count in a budget the cost from before the budget', async () => {
+  test('have in a new budget what they cost before it was set', async () => {
     const key = await create(gateway, { name: 'spender' });
     for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
     const spent = spentBy(gateway, 'spender');
@@ -169,7 +169,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(await usedBy(gateway, 'spender')).toBeGreaterThanOrEqual(spent);
   });
 
-  test('count in a budget the cost while the budget was removed', async () => {
+  test('have in a budget that is set again what they cost while it was removed', async () => {
     const budget = { budget: { dollars: '1000', per: 'day' } };
     const key = await create(gateway, { name: 'freed', limits: budget });
     expect(await statusOf(gateway, key)).toBe(200);
@@ -244,7 +244,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   test.each([
     ['models', 'null means all models'],
     ['reasoning_fields', 'null means those of the server'],
-  ])('an empty list of %s is refused with what null means', async (name, meaning) => {
+  ])('an empty list of %s is refused, and the message says what null means', async (name, meaning) => {
     expect((await api(gateway, 'POST', '', { name: 'x', [name]: [] })).body.error.message).toContain(meaning);
   });
 
@@ -261,7 +261,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect((await api(gateway, 'POST', '', { name: '' }, { 'content-type': 'application/vnd.api+json' })).body.error.param).toBe('name');
   });
 
-  test('are on an audit list, with the change, its time, its means and its address', async () => {
+  test('are on an audit list, with each change, its time, its address, and API, dashboard or command line', async () => {
     await create(gateway, { name: 'watched', limits: { concurrent: 3 } });
     await api(gateway, 'PATCH', '/watched', { disabled: true }, { 'sec-fetch-site': 'same-origin' });
     await api(gateway, 'PATCH', '/watched', { disabled: false, models: ['plain'] }, { 'user-agent': 'gateway/0.1.0' });
@@ -333,11 +333,11 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   });
 });
 
-test('known keys are valid while the store is away, over a reload too; none can be changed, and an unknown key gets 503', async () => {
+test('known keys are valid while the store is away, over a reload too; no key can be made, and an unknown key gets 503', async () => {
   const own = await startPostgres();
   const [files, others, states] = [folder(), folder(), new States()];
   const url = own.database();
-  // a budget could not be read either
+  // this key has no budget, because what was spent cannot be read while the store is away
   const keys = [{ name: 'yaml', key: yamlKey }];
   const gateway = await start({ dataDir: files.path, url }, { states, keys });
   const key = await create(gateway, { name: 'steady', limits: { requests_per_minute: 3 } });

@@ -18,10 +18,10 @@ const shown = async (applied: boolean[], json = false): Promise<string> => {
 };
 
 describe('gateway db status', () => {
-  it('says that everything works', async () =>
+  it('says that the store is up to date', async () =>
     expect(await shown([true])).toBe('store  sqlite logs.db\nstate  up to date\n    1  applied  step 1\n'));
 
-  it('says how many records wait, and what to do', async () =>
+  it('says how many migrations wait, and what to do', async () =>
     expect(await shown([true, false])).toMatch(/1 of 2 migrations are waiting.*gateway db migrate/));
 
   it('says that a newer version has migrated the store', async () => {

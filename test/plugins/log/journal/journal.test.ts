@@ -319,7 +319,7 @@ describe('log/journal', () => {
   test.each([
     ['disk', 1],
     ['os', 0],
-  ])('waits for the device where durability is %s', async (durability, times) => {
+  ])('waits for the device where durability is disk, and not where it is os: %s', async (durability, times) => {
     const { chat, lines } = await begin({ durability });
     // the kernel accepts writes to /dev/null, and refuses to sync it
     const segment = pathOf(journals()[0] as string, 1);
@@ -397,7 +397,7 @@ describe('log/journal', () => {
     expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
   });
 
-  test('refuses PostgreSQL without an address, and an impossible data directory', async () => {
+  test('refuses PostgreSQL without a valid address, and an impossible data directory', async () => {
     await expect(begin({ store: 'postgres' })).rejects.toThrow(/needs `url`/);
     await expect(begin({ store: 'postgres', url: 'postgres://user@db-1,db-2/logs' })).rejects.toThrow(/`url` names several hosts/);
     const secret = 'p@ss:w/rd#1';

@@ -74,11 +74,11 @@ function fillDisk(): void {
   }
 }
 
-test('answers a request whose record is on the disk', async () => {
+test('a strict gateway answers while the journal can be written', async () => {
   expect((await gateway.chat({})).status).toBe(200);
 });
 
-test('asks no provider where the start of the request cannot be written', async () => {
+test('a strict gateway asks no provider where the start of the request cannot be written', async () => {
   breakJournal();
   const response = await gateway.chat({});
   expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toMatchObject([503, '1', unlogged]);
@@ -100,7 +100,7 @@ function hangFiles(): () => Promise<void> {
   };
 }
 
-test('asks no provider as a hedge either, while the start of the request waits for the disk', async () => {
+test('a strict gateway asks no provider, not even as a hedge, while the start of the request waits for the disk', async () => {
   const second = await startUpstream(answers(completion('hello')));
   const hedging = await testGateway({
     config: twoUpstreams(upstream.url, second.url, {
@@ -118,26 +118,26 @@ test('asks no provider as a hedge either, while the start of the request waits f
   await second.close();
 });
 
-test('gives no answer whose record cannot be written', async () => {
+test('a strict gateway gives no answer whose record cannot be written', async () => {
   upstream.script(onceFull(answers(completion('x'.repeat(50_000)))));
   const response = await gateway.chat({});
   expect([response.status, await errorOf(response)]).toMatchObject([503, unlogged]);
 });
 
-test('ends a stream with an error whose record cannot be written', async () => {
+test('a strict gateway ends a stream with an error if its record cannot be written', async () => {
   upstream.script(onceFull(streams(said('x'.repeat(50_000)))));
   const { events, done } = await readEvents(await gateway.chat({ stream: true }));
   expect([events.at(-1), done]).toMatchObject([{ error: unlogged }, false]);
 });
 
-test('answers again when the disk has room', async () => {
+test('a strict gateway answers again when the disk has room', async () => {
   upstream.script(onceFull(answers(completion('x'.repeat(50_000)))), answers(completion('short')));
   expect((await gateway.chat({})).status).toBe(503);
   for (const name of readdirSync(disk).filter((file) => file.startsWith('filler'))) rmSync(join(disk, name));
   await expect.poll(async () => (await gateway.chat({})).status).toBe(200);
 });
 
-test('says that it cannot keep records', async () => {
+test('a strict gateway says in GET / that it cannot keep records', async () => {
   breakJournal();
   await gateway.chat({});
   expect(await (await gateway.get('/')).json()).toMatchObject({

@@ -101,7 +101,7 @@ describe('a reload that replaces the key', () => {
     expect(await statesOf(await gatewayWith('revoked'))).toEqual(['up/plain resting']);
   });
 
-  it('gives the rest of a key that left a pool to no other key', async () => {
+  it('does not give the rest of a key that left a pool to another key', async () => {
     const gatewayWith = await withKeys();
     await statusesOf(await gatewayWith(['revoked', 'one', 'two']), 1);
     expect(await statesOf(await gatewayWith(['one', 'two']))).toEqual(['up#1/plain standing', 'up#2/plain standing']);
@@ -225,7 +225,7 @@ it('a file that the caller names and the key may not read puts no target to rest
 });
 
 it.each([403, 404])(
-  'a %d puts no target to rest that answers other requests, because it may be about what the caller names',
+  'a %d does not put a target to rest that answers other requests, because the caller may have named a wrong file',
   async (status) => {
     const refusing: Step = (response, asked) => (asked.text.includes('file of nobody') ? fault(status) : fine)(response, asked);
     const gateway = await pair([refusing]);

@@ -151,7 +151,7 @@ describe('a target that is outrun each time', () => {
     expect(await firstAsked(gateway, 3)).toEqual(['one', 'two', 'two']);
   });
 
-  it('keeps its place in a policy with more patience', async () => {
+  it('keeps its place in a policy with a longer `hedge_ms`', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 }, { patient: { candidates: ['plain'], hedge_ms: 5000 } });
     expect(await firstAsked(gateway, 2)).toEqual(['one', 'two']);
     gateway.one.script(fine);

@@ -11,7 +11,7 @@ const limited = answers({ error: { message: 'no' } }, { status: 429, headers: { 
 const listed = async (gateway: TestGateway): Promise<ShownTarget[]> =>
   ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
 
-it('lists each target of the providers that are on', async () => {
+it('GET /api/targets lists each target of the providers that are on', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));
   await gateway.chat({});
@@ -31,7 +31,7 @@ it('lists each target of the providers that are on', async () => {
   ]);
 });
 
-it('shows which target rests, why and until when, and wakes it', async () => {
+it('the API shows which target rests, why and until when, and wakes it', async () => {
   const up = await provider(limited, answers(completion('hello')));
   const gateway = await gatewayOf(oneUpstream(up.url));
   await gateway.chat({});
@@ -45,7 +45,7 @@ it('shows which target rests, why and until when, and wakes it', async () => {
   expect((await gateway.chat({})).status).toBe(200);
 });
 
-it('still says why a target rested when its rest is over and no request has tried it', async () => {
+it('GET /api/targets still says why a target rested when its rest is over and no request has tried it', async () => {
   const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '1' } }));
   const gateway = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0 } } } }));
   await gateway.chat({});
@@ -54,7 +54,7 @@ it('still says why a target rested when its rest is over and no request has trie
     .toMatchObject({ target: 'up/plain-1', state: 'trying', why: 'rate limit', restsUntil: null });
 });
 
-it('refuses an unknown name, and suggests a similar target', async () => {
+it('POST /api/targets/wake refuses an unknown name, and suggests a similar target', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));
   const response = await gateway.post('', { path: '/api/targets/wake?name=up/plain' });
@@ -64,7 +64,7 @@ it('refuses an unknown name, and suggests a similar target', async () => {
   ]);
 });
 
-it('needs the admin key', async () => {
+it('the API of targets needs the admin key', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url, { server: { admin_key: 'the-key-of-the-admin' } }));
   expect([
@@ -73,7 +73,7 @@ it('needs the admin key', async () => {
   ]).toEqual([401, 401]);
 });
 
-it('lists a model that a wildcard allowed while it rests or was asked lately, and wakes it', async () => {
+it('the API lists a model that a wildcard allowed while it rests or was asked lately, and wakes it', async () => {
   const up = await provider(limited, answers(completion('hello')), limited);
   const providers = {
     up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b'] },

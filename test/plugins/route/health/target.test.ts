@@ -40,7 +40,7 @@ const times = (count: number, work: () => void): void => {
 const failed = 'upstream_unavailable';
 const limited = 'upstream_rate_limited';
 
-describe('after a rate limit', () => {
+describe('a target after a rate limit', () => {
   test('rests for as long as the provider says', () => {
     ends(limited, { retryAfterMs: 60_000 });
     now += 48_000;
@@ -76,7 +76,7 @@ describe('after a rate limit', () => {
     expect(standing()).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
   });
 
-  test('does not rest longer after answers to requests that were sent before', () => {
+  test('does not rest longer after refusals of requests that were sent before', () => {
     ends(limited, { retryAfterMs: 10_000 });
     now += 100;
     times(20, () => ends(limited, { retryAfterMs: 5000 }));
@@ -84,7 +84,7 @@ describe('after a rate limit', () => {
   });
 });
 
-describe('after failures', () => {
+describe('a target after failures', () => {
   test('is available until the fifth in a row', () => {
     times(4, () => ends(failed));
     expect(standing()).toEqual({ is: 'standing' });
@@ -99,14 +99,14 @@ describe('after failures', () => {
     expect(standing()).toEqual({ is: 'standing' });
   });
 
-  test('rests after twice as many where no other target is available', () => {
+  test('rests only after ten failures in a row where no other target is available', () => {
     times(9, () => ends(failed, { isAlone: true }));
     expect(standing()).toEqual({ is: 'standing' });
     ends(failed, { isAlone: true });
     expect(standing()).toMatchObject({ is: 'rests' });
   });
 
-  test('rests after twice as many where it is asked often', () => {
+  test('is still available after nine failures in a row where it is asked often', () => {
     times(30, () => ends('answered'));
     times(9, () => ends(failed));
     expect(standing()).toEqual({ is: 'standing' });
@@ -172,7 +172,7 @@ describe('after failures', () => {
   });
 });
 
-describe('when its rest is over', () => {
+describe('a target when its rest is over', () => {
   beforeEach(() => {
     times(5, () => ends(failed));
     now += 5000;

@@ -48,7 +48,7 @@ it('refusals at once with a time to wait count as one rest, in the worker that w
   expect([targets, other].map((known) => [...known.known()].map(([, { rests }]) => rests['rate limit']))).toEqual([[1], [0]]);
 });
 
-it('a refusal that another worker reports is that of the key in the config then: another key is asked at once', () => {
+it('a refusal that another worker reports counts only for the key in the config then: another key is asked at once', () => {
   const withKey = (key: string): Candidate =>
     ({ target: 'up/plain', provider: { breaker: null, apiKey: new Secret(key) } }) as unknown as Candidate;
   targets.hear({ target: 'up/plain', ...limited }, new Secret('old'));
@@ -72,7 +72,7 @@ describe('a refused key', () => {
   });
 });
 
-it('a 403 or 404 is about the request for 30 s after an answer of the target to another one', () => {
+it('for 30 s after an answer of a target, its 403 and 404 are about the request, not about the target', () => {
   const isOfRequest = (status: number): boolean => targets.isOfRequest({ status }, candidateOf('up/plain'));
   expect([403, 404].map(isOfRequest), 'before the first answer').toEqual([false, false]);
   ends('up/plain', { outcome: 'answered', status: 200 });

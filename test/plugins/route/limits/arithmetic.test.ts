@@ -37,10 +37,10 @@ describe('values that callers make up', () => {
   const spent: Subject = { ...limited('all', { budgets: [{ per: 'month', pico: 0n, refusesUnknown: false }] }), id: 'all ', by: 'all' };
 
   test.each<[string, (memory: MemoryLedger, value: Subject) => void]>([
-    ['a spent budget refuses', (memory, value) => expect(memory.reserve(asking([value, spent])).refusal?.subject).toBe(spent)],
-    ['are only looked at', (memory, value) => expect(memory.reserve(asking([value], { isLook: true })).hold).toBeNull()],
+    ['a spent budget refuses them', (memory, value) => expect(memory.reserve(asking([value, spent])).refusal?.subject).toBe(spent)],
+    ['they are only looked at', (memory, value) => expect(memory.reserve(asking([value], { isLook: true })).hold).toBeNull()],
     [
-      'Redis refuses',
+      'Redis refuses them',
       (memory, value) => memory.observe(value, { ...(memory.levels([spent])[0] as Level), budgets: [{ spent: 0n, held: 0n }] }),
     ],
   ])('are forgotten where %s', (_, meets) => {
@@ -251,7 +251,7 @@ describe('over Redis', () => {
         fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }), { maxLength: 60 }),
         async (steps) => {
           await redis.run('return redis.call("FLUSHALL")', [], []);
-          // without its end, its heartbeat would tell the emptied Redis of the next run what it has admitted in this one
+          // a ledger that does not end would tell the emptied Redis of the next run what it has admitted in this run
           using ledger = await registered(ledgerOver(redis));
           // the time of Redis is the real one, so no minute passes here
           await follow(ledger, steps, { now: noon });
@@ -351,7 +351,7 @@ describe('over Redis', () => {
   });
 });
 
-test('values without counted events are removed, and budgets are not', () => {
+test('values without counted events are removed, and a value that has spent stays until the end of its period', () => {
   const clock = { now: noon };
   const ledger = new MemoryLedger(() => clock.now);
   const of = (id: string, caps: Partial<Subject['caps']>): Subject => ({
@@ -411,7 +411,7 @@ describe('after the clock was set back', () => {
     expect(ledger.known().map(({ id }) => id)).toEqual(['second']);
   });
 
-  test('the events of other gateways still count for a minute', () => {
+  test('the events of other gateways no longer count, because they would count for longer than a minute', () => {
     const clock = { now: noon };
     const ledger = new MemoryLedger(() => clock.now);
     ledger.observe(of('a'), {

@@ -17,7 +17,7 @@ import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
 const budget = (dollars: string, more: object = {}): object => ({ by: 'meta.tenant-id', budget: { dollars, per: 'day', ...more } });
 const times = (count: number): string => formatDollars((parseDollars(costOfOne) as bigint) * BigInt(count));
-/** A model whose highest price is less than the real cost of the provider's answer. */
+/** A request whose longest answer has as many tokens as the provider's answer. */
 const small = { max_tokens: 5 };
 
 async function folder(): Promise<string> {
@@ -191,7 +191,7 @@ describe('a budget', () => {
 
     test.each([
       ['alone', [ofNear]],
-      ['beside one of the caller', [ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]],
+      ['beside a budget of the caller', [ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]],
     ])('holds the price of that provider, not that of the most expensive candidate: %s', async (_, limits) => {
       const made = await scene({ config: both(limits) });
       expect([await askedFor(made, 500), await askedFor(made, 2000), await askedFor(made, 500)]).toEqual(['near', 'dear', 'near']);
@@ -237,7 +237,7 @@ describe('a budget', () => {
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });
 
-  test('has the same rest where a clock went past midnight and was set back, and its holds are never negative', async () => {
+  test('has the same amount left where a clock went past midnight and was set back, and its holds are never negative', async () => {
     const held = gate();
     const { gateway, upstream, clock } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.002', per: 'day' } }] });
     const state = async (): Promise<readonly string[]> =>
@@ -366,7 +366,7 @@ describe('what was spent', () => {
     expect([await statusOf(gateway.chat(small, tenant('z'))), await statusOf(gateway.chat(small, tenant('z')))]).toEqual([200, 402]);
   });
 
-  test('by requests without the value counts for no budget of a value, nor for an empty value', async () => {
+  test('by requests without the metadata key, or with an empty value, counts in no budget by that key', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
     const at = { createdAt: new Date(clock.now).toISOString() };
@@ -379,7 +379,7 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('')))).toBe(200);
   });
 
-  test('in the future, by a clock that was ahead, is not spent before', async () => {
+  test('at a time in the future, by a clock that was ahead, does not count in an earlier period', async () => {
     const log = memoryLog();
     const clock = { now: noon };
     const spent = (at: number, value: string): void =>
@@ -444,7 +444,7 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
   });
 
-  test('raises a warning where the log is shorter than the period of a budget, or missing', async () => {
+  test('is forgotten at a restart where the log is missing or shorter than the period, and a warning says so', async () => {
     const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] =>
       gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
     const short = await scene({

@@ -308,7 +308,7 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test('name the time at which the first of them has room', async () => {
+  test('name the time at which the first of the providers has room', async () => {
     const { gateway, clock, second } = await both([{ by: 'provider', requests_per_minute: 1 }]);
     expect((await gateway.chat({ model: 'two/plain' })).headers.get('x-provider')).toBe('two');
     clock.now += 40_000;
@@ -345,8 +345,8 @@ describe('limits by provider and model', () => {
 
   test.each([
     ['was outrun', 'outrun'],
-    ['has failed while the other was asked', 'upstream_error'],
-  ])('release the provider that %s, although the other one answers for long', async (_, outcome) => {
+    ['has failed while the other provider was asked', 'upstream_error'],
+  ])('release the provider that %s, although the other provider answers for long', async (_, outcome) => {
     const [isBeside, hasFailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first: Step = async (response, asked) => {
       await isBeside.promise;
@@ -377,7 +377,7 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test('are told where that provider has served, and not where another one has', async () => {
+  test('are in the headers of a reply only where the limited provider has served it', async () => {
     const { gateway, second } = await both([
       { by: 'provider', match: 'one', requests_per_minute: 1 },
       { by: 'meta.tenant-id', requests_per_minute: 5 },
@@ -444,7 +444,7 @@ describe('a dry run', () => {
   });
 });
 
-test('a cached answer counts as a request, and uses no tokens, no concurrency and no dollars', async () => {
+test('a cached answer counts as a request, and uses no tokens and no dollars', async () => {
   const limits = [perMinute(3, { tokens_per_minute: 5000, concurrent: 1, budget: { dollars: '0.00002', per: 'day' } })];
   const { gateway, upstream } = await scene({ limits });
   const ask = async (): Promise<Response> => await gateway.chat({ max_tokens: 5 }, { ...tenant('acme'), 'x-cache': 'on' });

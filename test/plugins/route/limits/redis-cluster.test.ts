@@ -25,8 +25,8 @@ interface Opened {
 }
 
 /**
- * A client that has learned what is at the address: on a busy machine its
- * time for that, 300 ms, may be over before, and then another client tries.
+ * A client that has learned what is at the address. On a busy machine the
+ * 300 ms for this may be over before, and then another client tries.
  */
 async function opened(url: string): Promise<Opened> {
   const lines: string[] = [];
@@ -142,7 +142,7 @@ test('a primary that hangs fails no request, and its replica takes over with all
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0])).toMatchObject({ requests: 12, running: 12 });
   for (const hold of holds) ledger.settle(hold, 0);
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(0);
-  // more than once each where a node that does not know the new primary yet sends the gateway to the former one
+  // the messages come again where a node that does not know the new primary yet sends the gateway to the former one
   const both = ['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again'];
   expect(messages()).toEqual(Array.from({ length: Math.max(1, messages().length / 2) }, () => both).flat());
 });

@@ -75,7 +75,7 @@ describe('the hold of a request', () => {
     const { ledger, proxy } = await farFrom(own.server.url, { leaseMs: 3000 });
     ledger.whenAway = 'refuse';
     await registered(ledger);
-    // answers keep their order, so that of the end of the request has come too
+    // answers come in order, so the answer to the end of the earlier request has come too
     await ledger.levels([other]);
     const names = (): Promise<string[]> => own.redis.zrange('model-gateway:{limits}:alive', '0', '-1');
     const [former] = await names();
@@ -274,7 +274,7 @@ describe('a request counts once', () => {
     await expect.poll(counted).toBe(3);
   });
 
-  test('if it used more tokens than Redis can count', async () => {
+  test('more tokens than Redis can count do not make Redis count as away', async () => {
     const one = limited('endless', { tokens: 1000 });
     const client: RedisClient = await connected(own.server.url);
     const ledger = ledgerOver(client);
@@ -327,7 +327,7 @@ describe('a minute is any 60 s', () => {
     expect(refusal?.waitMs).toBeLessThanOrEqual(60_000);
   });
 
-  test('also if Redis has evicted a part of its counts', async () => {
+  test('and begins anew if Redis has evicted the order of its counts', async () => {
     const five = limited('shifted', { requests: 5 });
     const ledger = await ledgerAt(own.server.url);
     for (let at = 0; at < 3; at++) await ledger.reserve(asking([five]));

@@ -270,7 +270,7 @@ describe('while Redis is away', () => {
     expect(took.toSorted((a, b) => b - a)[2]).toBeLessThan(1000);
   });
 
-  describe('what Redis has counted, and could not answer, counts once:', () => {
+  describe('a request counts once', () => {
     const counted = [{ by: 'meta.tenant-id', requests_per_minute: 50, tokens_per_minute: 10_000, budget: { dollars: '1', per: 'day' } }];
     const onceEach = (count: number): unknown[] => [count, count * 15, times(count)];
 
@@ -305,7 +305,7 @@ describe('while Redis is away', () => {
       return { near, far, proxy, letInAlone, used: async () => await usedBy(name), untilTold };
     }
 
-    test('a request', async () => {
+    test('if Redis counted it, and its reply was lost', async () => {
       const name = fresh();
       const { far, proxy, used, untilTold } = await nearAndFar(name);
       proxy.losesAnswersAfter = '';
@@ -317,7 +317,7 @@ describe('while Redis is away', () => {
       await expect.poll(used).toEqual(onceEach(3));
     });
 
-    test('what a gateway tells when Redis is back', async () => {
+    test('if the gateway let it in alone and told Redis later, and the reply was lost', async () => {
       const name = fresh();
       const { far, proxy, letInAlone, used, untilTold } = await nearAndFar(name);
       await letInAlone(3);
@@ -330,7 +330,7 @@ describe('while Redis is away', () => {
       expect(await used()).toEqual(onceEach(5));
     });
 
-    test('what a gateway has let in when Redis is back, and was emptied', async () => {
+    test('if the gateway let it in alone, and Redis was emptied before it was back', async () => {
       const name = fresh();
       const { near, proxy, letInAlone, used, untilTold } = await nearAndFar(name);
       await letInAlone(3);

@@ -142,7 +142,7 @@ describe('the limits', () => {
   });
 });
 
-test('gateway limits prints them', async () => {
+test('gateway limits prints each limit with its use', async () => {
   const gateway = await start({
     providers: { mock: { dialect: 'mock' } },
     models: [

@@ -27,7 +27,7 @@ function slowLog() {
   return { log, sums, asked };
 }
 
-test('a reading that began before the change does not count as a reading after it', async () => {
+test('a reading of the sums that began before a change of a budget does not count as a reading after the change', async () => {
   const { log, sums, asked } = slowLog();
   sums.watch([day], ['team']);
   const first = sums.refresh();
@@ -44,7 +44,7 @@ test('a reading that began before the change does not count as a reading after i
   expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
 });
 
-test('a request that asked before the change gets the sum after it', async () => {
+test('a request that asked before a change of its budget gets the sum after the change', async () => {
   const { log, sums, asked } = slowLog();
   sums.watch([day], ['team']);
   const reading = sums.readOne(team, 'day', midnight);

@@ -1,4 +1,4 @@
-/** A request that wants a new answer, while older equal requests run. */
+/** A refresh: a request that wants a new answer (`x-cache: refresh`), while older equal requests run. */
 import { expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion } from '../../../_kit/upstream.ts';
@@ -11,7 +11,7 @@ const says = (text: string) => answers(completion(text));
 const hi = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
 const asksAgain = says('asked again');
 
-it.each([on, refresh])('keeps its answer where an older request with %o ends later', async (headers) => {
+it.each([on, refresh])('the answer of a refresh is kept where an older request with %o ends later', async (headers) => {
   const old = held(says('old'));
   const up = await provider(old.step, says('new'), asksAgain);
   const gateway = await gatewayOf(oneUpstream(up.url));
@@ -23,7 +23,7 @@ it.each([on, refresh])('keeps its answer where an older request with %o ends lat
   expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
 });
 
-it('gives its answer to requests that come while the older one runs', async () => {
+it('a refresh gives its answer to requests that come while the older request runs', async () => {
   const old = held(says('old'));
   const up = await provider(old.step, says('new'), asksAgain);
   const gateway = await gatewayOf(oneUpstream(up.url));
@@ -35,7 +35,7 @@ it('gives its answer to requests that come while the older one runs', async () =
   await first;
 });
 
-it('leaves the answer of the older request where it fails itself', async () => {
+it('a refresh that fails leaves the answer of the older request', async () => {
   const old = held(says('old'));
   const up = await provider(old.step, answers({ error: { message: 'no' } }, { status: 400 }), asksAgain);
   const gateway = await gatewayOf(oneUpstream(up.url));
@@ -47,7 +47,7 @@ it('leaves the answer of the older request where it fails itself', async () => {
   expect(await plain(gateway)).toEqual({ text: 'old', cache: 'hit' });
 });
 
-it('does not disturb those that wait for the older request', async () => {
+it('a refresh does not disturb requests that wait for the older request', async () => {
   const old = held(says('old'));
   const up = await provider(old.step, says('new'), says('of the next'), asksAgain);
   let arrived = 0;
@@ -73,7 +73,7 @@ it('does not disturb those that wait for the older request', async () => {
 
 const fails = answers({ error: { message: 'no' } }, { status: 400 });
 
-it('keeps its answer where another one between it and the older request has failed', async () => {
+it('the answer of a refresh is kept where another refresh between it and the older request has failed', async () => {
   const [old, between, last] = [held(says('old')), held(fails), held(says('new'))];
   const up = await provider(old.step, between.step, last.step, asksAgain);
   const gateway = await gatewayOf(oneUpstream(up.url));
@@ -92,7 +92,7 @@ it('keeps its answer where another one between it and the older request has fail
   expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
 });
 
-it('keeps its answer where another one before it has failed while the older request runs', async () => {
+it('the answer of a refresh is kept where another refresh before it has failed while the older request runs', async () => {
   const old = held(says('old'));
   const up = await provider(old.step, fails, says('new'), asksAgain);
   const gateway = await gatewayOf(oneUpstream(up.url));

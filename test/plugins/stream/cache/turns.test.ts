@@ -7,7 +7,7 @@ import { plain } from './scene.ts';
 
 const fine = answers(completion('hello'));
 
-it('leaves the turns of providers as they are', async () => {
+it('a hit leaves the turns of providers as they are', async () => {
   const [one, two] = [await provider(fine), await provider(fine)];
   const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'weighted' } } }));
   await plain(gateway);
@@ -18,7 +18,7 @@ it('leaves the turns of providers as they are', async () => {
   expect([one.asked.length, two.asked.length]).toEqual([5, 5]);
 });
 
-it('leaves the turns of the keys of a provider as they are', async () => {
+it('a hit leaves the turns of the keys of a provider as they are', async () => {
   const up = await provider(fine);
   const gateway = await gatewayOf({
     providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['k1', 'k2'] } },
@@ -32,7 +32,7 @@ it('leaves the turns of the keys of a provider as they are', async () => {
   expect(up.asked.map(({ headers }) => headers['authorization'])).toEqual(['Bearer k1', 'Bearer k2', 'Bearer k1', 'Bearer k2']);
 });
 
-it('does not count as the measurement of a speed that is not known', async () => {
+it('a hit does not count as the measurement of a speed that is not known', async () => {
   const [one, two] = [await provider(fine), await provider(fine)];
   const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));
   await plain(gateway);

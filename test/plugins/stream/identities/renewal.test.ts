@@ -54,7 +54,7 @@ describe('credentials that expire', () => {
     expect([asked(), tokenNow(), changes]).toEqual([4, 'token 4', ['down', null]]);
   });
 
-  it('are used for no request that comes in their last second', async () => {
+  it('are not used for a request in their last second', async () => {
     const { renewal, asked } = scene(60 * minute, new Error('down'));
     await renewal.get();
     await vi.advanceTimersByTimeAsync(60 * minute - 1001);

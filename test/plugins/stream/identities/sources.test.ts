@@ -1,6 +1,6 @@
 /**
- * Other sources of an identity for the libraries of the clouds than the
- * endpoints of a machine: a role by web identity, a service principal.
+ * Sources of an identity that are not the endpoint of a machine, with the
+ * libraries of the clouds: a role by web identity, a service principal.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';

@@ -132,7 +132,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(JSON.parse(readFileSync(join(root, 'dead-letter.jsonl'), 'utf8'))).toMatchObject({ record: '{"id":"no uuid"}', ...parts });
   });
 
-  test('a row that the store refuses is found in its batch', async () => {
+  test('a row that the store refuses goes to the dead letters, and the other rows of its batch are stored', async () => {
     const refusing: Store = {
       ...store,
       insert: async (rows) => {

@@ -91,11 +91,11 @@ test.each<[string, unknown, string | null]>([
     'Go on.',
   ],
   ['at most 120 characters, none of them broken', [{ role: 'user', content: `${'x'.repeat(118)}😀 and more` }], `${'x'.repeat(118)}…`],
-  ['no half of a character that stands where no more is looked at', [{ role: 'user', content: `a${' '.repeat(238)}😀 and more` }], 'a'],
+  ['without half a character at the end of the part that is read', [{ role: 'user', content: `a${' '.repeat(238)}😀 and more` }], 'a'],
   ['120 characters, where there are no more', [{ role: 'user', content: 'x'.repeat(120) }], 'x'.repeat(120)],
   ['nothing of an image', [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }], null],
   [
-    'nothing of what no door lets in',
+    'nothing of content that no endpoint accepts',
     [
       { role: 'user', content: 7 },
       { role: 'user', content: [null] },

@@ -202,17 +202,25 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     ['tried one of two', where('tried', 'in', 'other', 'none'), [10, 9, 6, 5, 4]],
     ['tried nobody', where('tried', 'in', ''), [11, 7]],
     ['a model that was tried', where('attempt.model', 'in', 'plain'), [10, 9, 8, 6, 5, 4, 3, 2, 1, 0]],
-    ['what came of an attempt', where('attempt.code', 'in', 'upstream_error'), [6, 5, 4]],
-    ['what came of one, also where a request stands for it', where('attempt.code', 'in', 'answered', 'outrun'), [10, 9, 5, 4, 3, 2, 1, 0]],
-    ['not what came of any', where('attempt.code', 'not in', 'answered', 'upstream_error'), [11, 8, 7]],
-    ['a target', where('attempt.target', 'in', 'up#2/plain-1'), [5]],
-    ['what came of an attempt at a provider', both(where('tried', 'in', 'other'), where('attempt.code', 'in', 'upstream_error')), []],
+    ['the result of an attempt', where('attempt.code', 'in', 'upstream_error'), [6, 5, 4]],
     [
-      'what came of an attempt at another',
+      'the result of an attempt, also where only its request is stored',
+      where('attempt.code', 'in', 'answered', 'outrun'),
+      [10, 9, 5, 4, 3, 2, 1, 0],
+    ],
+    ['no attempt with one of two results', where('attempt.code', 'not in', 'answered', 'upstream_error'), [11, 8, 7]],
+    ['a target', where('attempt.target', 'in', 'up#2/plain-1'), [5]],
+    ['the result of an attempt at one provider', both(where('tried', 'in', 'other'), where('attempt.code', 'in', 'upstream_error')), []],
+    [
+      'one of two results of an attempt at one provider',
       both(where('tried', 'in', 'up'), where('attempt.code', 'in', 'upstream_error', 'rate_limit_exceeded')),
       [6, 5, 4],
     ],
-    ['what came of an attempt, and nobody tried', both(where('tried', 'in', '', 'up'), where('attempt.code', 'in', '')), [11, 7]],
+    [
+      'no result of an attempt, because no provider was tried',
+      both(where('tried', 'in', '', 'up'), where('attempt.code', 'in', '')),
+      [11, 7],
+    ],
     ['rescued', where('rescued', 'in', 'true'), [5, 4]],
     ['not rescued', where('rescued', 'in', 'false'), [11, 10, 9, 8, 7, 6, 3, 2, 1, 0]],
     ['more than one attempt', where('attempts', '>', '1'), [9, 6, 5, 4]],
@@ -273,7 +281,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await again.close();
   });
 
-  test('are deleted with their records', async () => {
+  test('are not counted after the retention of their records', async () => {
     const keeping = await createStore(settingsOf(folder().path, 30));
     await keeping.open();
     await keeping.insert([90, 60, 1].map((age, number) => rowFor({ at: now - age * day, number, attempts: [down, other] })));

@@ -48,7 +48,7 @@ const waiting = (client: pg.Client) => async (): Promise<boolean> =>
     )
   ).rowCount !== 0;
 
-test('a reader sees a record with all of its parts', async () => {
+test('a reader sees a record with all of its parts, or not at all', async () => {
   const url = server.database();
   const [store, reader] = [await opened(url), await opened(url)];
   await store.insert([rowFor({ number: 1 })]);
@@ -127,7 +127,7 @@ test('pages of a search have no record twice, although records arrive while a pa
   expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([idAt(begin, 100)]);
 });
 
-test('a search reads the bodies of the records that it is about, and not those of all weeks', async () => {
+test('a search reads the bodies of the records in its time range, and not those of all weeks', async () => {
   const url = server.database();
   const store = await opened(url);
   const rows = Array.from({ length: 8000 }, (_, number) =>

@@ -264,7 +264,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     expect(await found(`${either}&field.verdict=good`)).toEqual([bare.id]);
   });
 
-  test('comes back whole', async () => {
+  test('come back as they were stored', async () => {
     const {
       request: _request,
       response: _response,
@@ -309,7 +309,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
   });
 });
 
-test('requests without a metadata key are found without reading all records of that key for each', async () => {
+test('requests without a metadata key are found without reading all records of that key for each request', async () => {
   const place = folder();
   const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
   await store.open();
