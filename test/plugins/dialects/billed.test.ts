@@ -39,22 +39,22 @@ describe('the cost that a vendor charged', () => {
   it.each<[string, string, object, string | undefined]>([
     ['dollars', 'openrouter', { cost: 0.000669, is_byok: false, cost_details: { upstream_inference_cost: null } }, '0.000669'],
     [
-      'the fee and the bill of the vendor behind, with a key of the own there',
+      'the fee of OpenRouter and the cost at the vendor behind it, where the caller has a key of that vendor',
       'openrouter',
       { cost: 0.00003, is_byok: true, cost_details: { upstream_inference_cost: 0.0006 } },
       '0.00063',
     ],
     [
-      'nothing where the bill of the vendor behind is not said',
+      'unknown where OpenRouter does not report the cost at the vendor behind it',
       'openrouter',
       { cost: 0.00003, is_byok: true, cost_details: {} },
       undefined,
     ],
     ['ticks', 'xai', { cost_in_usd_ticks: 1_641_500 }, '0.00016415'],
     ['an object with a total', 'perplexity', { cost: { input_tokens_cost: 0.00001, request_cost: 0.005, total_cost: 0.00526 } }, '0.00526'],
-    ['nothing', 'openai', {}, undefined],
-    ['no number', 'openrouter', { cost: '0.1' }, undefined],
-    ['less than nothing', 'openrouter', { cost: -1 }, undefined],
+    ['unknown where it is not reported', 'openai', {}, undefined],
+    ['unknown where it is not a number', 'openrouter', { cost: '0.1' }, undefined],
+    ['unknown where it is negative', 'openrouter', { cost: -1 }, undefined],
   ])('is %s', (_, name, usage, charged) => expect(bodyUsage(name, chat(usage))?.charged).toBe(charged));
 
   it('is read from the Responses API too', () => {
@@ -78,14 +78,14 @@ describe('searches', () => {
     ['are counted', 'openrouter', { server_tool_use: { web_search_requests: 2 } }, {}, 2],
     ['are counted as queries', 'perplexity', { num_search_queries: 18 }, {}, 18],
     [
-      'are seen in what is cited',
+      'are of an unknown number where a page is cited',
       'openai',
       {},
       { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }] },
       null,
     ],
-    ['are not seen in files that are cited', 'openai', {}, { annotations: [{ type: 'file_citation' }] }, undefined],
-    ['are not spoken of', 'openai', {}, {}, undefined],
+    ['are not assumed where only a file is cited', 'openai', {}, { annotations: [{ type: 'file_citation' }] }, undefined],
+    ['are not reported', 'openai', {}, {}, undefined],
   ])('%s in chat completions of %s', (_, name, usage, message, searches) =>
     expect(bodyUsage(name, chat(usage, message))?.webSearches).toBe(searches),
   );
@@ -105,8 +105,8 @@ describe('searches', () => {
       {},
       3,
     ],
-    ['none, to a caller who may have asked for some', response(), { form: 'responses' }, 0],
-    ['nothing, to others', response(), {}, undefined],
+    ['zero, to a caller of the Responses API, who may have asked for some', response(), { form: 'responses' }, 0],
+    ['not reported, to other callers', response(), {}, undefined],
   ])('of the Responses API are its calls: %s', (_, body, asked, searches) =>
     expect(bodyUsage('openai-responses', body, asked)?.webSearches).toBe(searches),
   );
@@ -130,11 +130,11 @@ describe('searches', () => {
 
   it.each<[string, readonly object[], Asked, number | null | undefined]>([
     ['are those of the last report', [start, search, end({ web_search_requests: 3 })], {}, 3],
-    ['are unknown where it breaks before its last report', [start, search], { form: 'messages' }, null],
-    ['are unknown where its last report does not say', [start, search, end()], {}, null],
+    ['are unknown where the stream breaks before its last report', [start, search], { form: 'messages' }, null],
+    ['are unknown where the last report does not count them', [start, search, end()], {}, null],
     ['are none where no tool of the provider ran', [start, end(null)], { form: 'messages' }, 0],
     ['are none where another tool of the provider ran', [start, run, end()], { form: 'messages' }, 0],
-    ['are not spoken of to callers of other doors', [start, end()], {}, undefined],
+    ['are not reported to callers of other APIs', [start, end()], {}, undefined],
   ])('of the Messages API %s', (_, events, asked, searches) => expect(streamUsage('anthropic', events, asked)?.webSearches).toBe(searches));
 
   const grounded = (...webSearchQueries: string[]): object => ({
@@ -180,8 +180,8 @@ describe('tokens with special prices', () => {
       ),
       { inputAudio: 4, outputAudio: 3, outputImage: 1, acceptedPrediction: 2, rejectedPrediction: 1 },
     ],
-    ['chat completions that say none', bodyUsage('openai', chat({})), undefined],
-    ['sources', bodyUsage('perplexity', chat({ citation_tokens: 20_000 })), { citations: 20_000 }],
+    ['none, of chat completions that report none', bodyUsage('openai', chat({})), undefined],
+    ['cited sources, of Perplexity', bodyUsage('perplexity', chat({ citation_tokens: 20_000 })), { citations: 20_000 }],
     [
       'Gemini',
       bodyUsage('gemini', {
@@ -199,7 +199,7 @@ describe('tokens with special prices', () => {
       { inputAudio: 25, outputImage: 8 },
     ],
     [
-      'what Gemini speaks',
+      'the speech of Gemini',
       bodyUsage('gemini', {
         candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }],
         usageMetadata: {

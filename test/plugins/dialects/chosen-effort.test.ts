@@ -329,7 +329,7 @@ describe('the budget of a Claude', () => {
     }
   });
 
-  it('is clamped through the Responses API of OpenRouter, and that of no other model', () => {
+  it('is clamped through the Responses API of OpenRouter, and the budget of a Gemini is not', () => {
     const at = (model: string, tokens: number): unknown => {
       const target = { ...targetOf('openrouter', { externalId: model }), reasoning: { effort: null, maxTokens: tokens } };
       return (JSON.parse((dialects.get('openai-responses') as Dialect).encode(requestOf(), target).body) as Record<string, any>)[

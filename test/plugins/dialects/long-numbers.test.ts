@@ -40,7 +40,7 @@ describe.each<[string, string[]]>([
     'gemini',
     events(`{"candidates":[{"index":0,"content":{"parts":[{"functionCall":{"name":"find","args":${input}}}]},"finishReason":"STOP"}]}`),
   ],
-])('from a provider that streams whole arguments as an object: %s', (dialect, parts) => {
+])('a long number from a provider that streams whole arguments as an object: %s', (dialect, parts) => {
   it('reaches the caller', async () => {
     const up = await provider(streams(parts));
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
@@ -54,7 +54,7 @@ describe.each<[string, string[]]>([
   });
 });
 
-describe('in a call that the caller sends back by the Messages API', () => {
+describe('a long number in a call that the caller sends back by the Messages API', () => {
   const said = `{"model":"plain","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"find","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}]}`;
 
   it('reaches a provider that takes arguments as text', async () => {
@@ -74,7 +74,7 @@ describe('in a call that the caller sends back by the Messages API', () => {
   });
 });
 
-it('of a tool that the provider runs, comes back to a caller of the Messages API', async () => {
+it('a long number in a call of a tool that the provider runs comes back to a caller of the Messages API', async () => {
   const up = await provider(
     streams(
       events(

@@ -101,7 +101,7 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
     expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));
   });
 
-  it('has the request, its tokens and its cost on record, and no vectors', async () => {
+  it('has the request, its tokens and its cost on record', async () => {
     const { embed, records } = await scene(kind);
     await embed({ input: ['one', 'two'] });
     expect(records[0]).toMatchObject({
@@ -187,15 +187,11 @@ describe('POST /v1/embeddings', () => {
 
     it.each<[string, boolean, object]>([
       [
-        'what the answered ones used, at a provider that stops when the others are left',
+        'what the answered calls used, at a provider that stops a call that the gateway leaves',
         true,
         { cost: '0.000003', costIsUpperBound: false },
       ],
-      [
-        'the most that all of them may use, at a provider that goes on with the others',
-        false,
-        { cost: '0.000024', costIsUpperBound: true },
-      ],
+      ['the most that all calls may use, at a provider that goes on', false, { cost: '0.000024', costIsUpperBound: true }],
     ])('%s', async (_, cancellation, cost) => {
       // eight calls run at one time, so the ninth begins after the first answer
       const step: Step = (response, asked) =>
@@ -225,8 +221,8 @@ describe('POST /v1/embeddings', () => {
     const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
 
     it.each<[string, boolean, object]>([
-      ['what these used, at a provider that stops when it is left', true, { cost: '0.000003', costIsUpperBound: false }],
-      ['the most that all of them may use, at a provider that goes on', false, { cost: '0.000024', costIsUpperBound: true }],
+      ['what the answered calls used, at a provider that stops', true, { cost: '0.000003', costIsUpperBound: false }],
+      ['the most that all calls may use, at a provider that goes on', false, { cost: '0.000024', costIsUpperBound: true }],
     ])('has on record %s', async (_, cancellation, cost) => {
       const { embed, up, records } = await scene('titan', firstOnly, { mapping: { cancellation }, policy });
       const leaving = new AbortController();
@@ -239,7 +235,7 @@ describe('POST /v1/embeddings', () => {
     });
   });
 
-  it('counts the answers of a provider that another one outran', async () => {
+  it('counts the answers of a provider that another provider outran', async () => {
     const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
     const slow = await provider(firstOnly);
     const quick = await provider(async (response, asked) => {

@@ -116,7 +116,7 @@ describe('instructions', () => {
     expect((await ask(prompt)).text).toBe(text);
   });
 
-  it('work in the system message, and those of the user come first', async () => {
+  it('work in the system message too, and an instruction of the user replaces them', async () => {
     const system: Message = { role: 'system', content: '[[say:from the system]]' };
     expect((await ask([system, { role: 'user', content: 'hi' }])).text).toBe('from the system');
     expect((await ask([system, { role: 'user', content: '[[say:from the user]]' }])).text).toBe('from the user');
@@ -189,7 +189,7 @@ describe('reasoning', () => {
     expect(usage?.reasoning).toBeGreaterThan(0);
   });
 
-  it('needs a model that has the ability', async () => {
+  it('is given only by a model that reasons', async () => {
     expect(await think({ effort: 'high', maxTokens: null }, { mapping: { reasoning: null } })).toMatchObject({
       reasoning: '',
       usage: { reasoning: 0 },

@@ -152,7 +152,7 @@ it('the small parts of a body are copied together, because each would keep a who
   expect(String(take())).toBe(body);
 });
 
-it('a part without bytes, as undici gives it after a pause, is not there: skipping it would never end', async () => {
+it('a part without bytes, as undici gives it after a pause, is ignored, because skipping it would never end', async () => {
   const answer = new HttpAnswer();
   const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
   answer.onResponseData(controller, Buffer.alloc(0));

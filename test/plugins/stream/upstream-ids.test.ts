@@ -10,7 +10,7 @@ describe('an answer', () => {
     ['the Messages API', { 'request-id': 'req_2' }, 'req_2'],
     ['AWS', { 'x-amzn-RequestId': 'c0ff-ee' }, 'c0ff-ee'],
     ['Azure', { 'apim-request-id': 'aa-bb' }, 'aa-bb'],
-    ['what stands before the provider', { 'x-request-id': '', 'cf-ray': '9a-FRA' }, '9a-FRA'],
+    ['a proxy in front of the provider', { 'x-request-id': '', 'cf-ray': '9a-FRA' }, '9a-FRA'],
     ['a server that quotes the key in it', { 'x-request-id': 'up-key/7' }, '[redacted]/7'],
     ['nobody', {}, undefined],
   ])('is on record with the id that %s gave it', async (_, headers, id) => {

@@ -51,7 +51,17 @@ describe('an address that is not public', () => {
       '100::1',
       '5f00::1',
     ],
-    ['of many, of nobody', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255', 'ff02::1', 'fec0::1', '4000::1', 'c000::1'],
+    [
+      'of a multicast group, or reserved',
+      '224.0.0.1',
+      '239.1.1.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      'ff02::1',
+      'fec0::1',
+      '4000::1',
+      'c000::1',
+    ],
     [
       'of IPv4 inside IPv6',
       '::ffff:127.0.0.1',
@@ -65,7 +75,7 @@ describe('an address that is not public', () => {
       '2001:0:4136:e378::1',
       '::ffff:0:127.0.0.1',
     ],
-    ['that is none', '', 'localhost', '8.8.8', '8.8.8.8.8', '2606:4700::1::2', '8.8.8.8/32'],
+    ['that is no address', '', 'localhost', '8.8.8', '8.8.8.8.8', '2606:4700::1::2', '8.8.8.8/32'],
   ])('%s', (_, ...addresses) => expect(addresses.filter(isPublic)).toEqual([]));
 });
 
@@ -320,7 +330,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     }
   });
 
-  it('after its time', async () => {
+  it('after the time limit of a fetch', async () => {
     const { see } = await imageGateway({ ways: { longestMs: 400 } });
     expect(await errorOf(await see([at('/silent')]))).toMatchObject(refused('longer than 0.4 s'));
   });

@@ -111,7 +111,7 @@ describe('data after the end mark of a stream', () => {
     expect([ports.length, new Set(ports).size]).toEqual([2, 1]);
   });
 
-  it('delays the connection by at most a second', async () => {
+  it('is waited for about a second, and then its connection is closed', async () => {
     let saidAt = 0;
     const { chat, up } = await oneConnection((response) => {
       saidAt = performance.now();

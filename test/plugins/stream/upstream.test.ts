@@ -72,13 +72,17 @@ describe('the request', () => {
 
   it.each<[string, Record<string, string>, Record<string, string>]>([
     [
-      'keeps a list into which the dialect merged theirs',
+      'keeps a list that includes those of the entry',
       { 'anthropic-beta': 'a-1, b-2' },
       { 'anthropic-beta': 'a-1,b-2,files-api-2025-04-14' },
     ],
-    ['keeps a list with one of theirs', { 'anthropic-beta': 'files-api' }, { 'anthropic-beta': 'files-api,files-api-2025-04-14' }],
-    ['gives way to a value that is a part of its own', { 'anthropic-version': '2023-06' }, { 'anthropic-version': '2023-06' }],
-    ['gives way to an empty value', { 'anthropic-version': '' }, { 'anthropic-version': '' }],
+    [
+      'keeps a list that includes the one of the entry',
+      { 'anthropic-beta': 'files-api' },
+      { 'anthropic-beta': 'files-api,files-api-2025-04-14' },
+    ],
+    ['gives way to a value of the entry that is a part of its own', { 'anthropic-version': '2023-06' }, { 'anthropic-version': '2023-06' }],
+    ['gives way to an empty value of the entry', { 'anthropic-version': '' }, { 'anthropic-version': '' }],
   ])('has the headers of the provider’s entry: the dialect’s header %s', async (_, headers, sent) => {
     const up = await provider();
     const { chat } = await gatewayOf(
@@ -363,7 +367,7 @@ describe.each([
     expect(two.gateway.records[0]).toMatchObject({ outcome: 'answered', usage: { totalTokens: 15 } });
   });
 
-  it('gives its last event to a client that does not', async () => {
+  it('gives its last event to a client that does not stream', async () => {
     const one = await overSocket((await provider(streams(lastWord))).url, {});
     expect(await contentOf(one.reply)).toBe('ab');
     const two = await overSocket((await provider(streams(lastCount))).url, {});
@@ -685,7 +689,7 @@ describe('a connection that cannot be opened', () => {
     expect((await errorOf(second)).code).toBe('upstream_timeout');
   });
 
-  // a pause of the machine makes it longer
+  // a pause of the machine makes the wait longer
   it('delays no other request', { retry: 2 }, async () => {
     const two = await provider();
     const { chat, records } = await gatewayOf(twoUpstreams(await silentServer(), two.url, routing({ connect: 600 })));

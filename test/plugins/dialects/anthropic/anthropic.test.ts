@@ -460,7 +460,7 @@ describe('tool turns', () => {
     expect(messagesOf([user, calling('a'), message])[2]?.['content']).toEqual([{ type: 'tool_result', tool_use_id: 'a', ...fields }]);
   });
 
-  it.each(['', ' \n'])('have a word in the result of a failed call that says nothing: %j', (said) => {
+  it.each(['', ' \n'])('have an ellipsis in the empty result of a failed call: %j', (said) => {
     const messages: Message[] = [user, calling('a'), result('a', said, { is_error: true })];
     expect(messagesOf(messages)[2]?.['content']).toEqual([{ type: 'tool_result', tool_use_id: 'a', content: '…', is_error: true }]);
     expect(changesOf({ messages })).toEqual(['messages an empty tool result filled in']);
@@ -518,7 +518,7 @@ describe('tool turns', () => {
   );
 });
 
-it('a stop reason that is the name of a method of all objects is a word like any other', () => {
+it('a stop reason with the name of a property that every object has ends the answer as completed', () => {
   const content = [{ type: 'text', text: 'Hi.' }];
   const chunks = dialect.decodeBody({ id: 'm', content, stop_reason: 'constructor' }, targetOf('anthropic'));
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'constructor' });

@@ -119,13 +119,13 @@ describe('thinking', () => {
   const detail = { type: 'reasoning.text', provider: 'anthropic', text: 'Hm.', signature: 'c2ln' } as const;
 
   it.each<[string, ReasoningDetail, boolean]>([
-    ['its own', detail, true],
+    ['signed by the same model', detail, true],
     ['of another provider', { ...detail, provider: 'bedrock' }, false],
-    ['of nobody', { type: 'reasoning.text', text: 'Hm.', signature: 'c2ln' }, false],
+    ['of an unnamed provider', { type: 'reasoning.text', text: 'Hm.', signature: 'c2ln' }, false],
     ['of another model', { ...detail, model: 'claude-opus-4-8' }, false],
     ['without a signature', { type: 'reasoning.text', provider: 'anthropic', text: 'Hm.' }, false],
     ['redacted to nothing', { type: 'reasoning.encrypted', provider: 'anthropic' }, false],
-  ])('%s goes back or is left out', (_, entry, isSent) => {
+  ])('goes back only with a signature of the same provider and model: %s', (_, entry, isSent) => {
     const { blocks } = sent({ role: 'assistant', content: 'So.', reasoning: 'Hm.', reasoning_details: [entry] });
     expect(blocks).toEqual([...(isSent ? [{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }] : []), { type: 'text', text: 'So.' }]);
   });

@@ -562,7 +562,7 @@ describe('cache points', () => {
   it.each([
     ['a PDF', 'a.pdf', ['text', 'document', 'cachePoint', 'text'], []],
     ['a table', 'a.csv', ['text', 'cachePoint', 'document', 'text'], ['cache_control: moved before a document that is no PDF']],
-  ])('come directly after no document that Bedrock reads as text: %s', (_, filename, kinds, changes) => {
+  ])('never come directly after a document that Bedrock reads as text: %s', (_, filename, kinds, changes) => {
     const messages = [
       user([
         { type: 'text', text: 'Read.' },
@@ -574,14 +574,14 @@ describe('cache points', () => {
     expect(changesOf({ messages }, sonnet)).toEqual(changes);
   });
 
-  it('take linear time where a caller asks for one after each of many such documents', () => {
+  it('take linear time where a caller asks for one after each of many documents that Bedrock reads as text', () => {
     const table = { type: 'file', file: { filename: 'a.csv', file_data: 'AAAA' }, cache_control: control };
     const content = Array.from({ length: 80_000 }, () => table);
     expect(cpuMsOf(() => void changesOf({ messages: [user(content)] }, sonnet))).toBeLessThan(3000);
     expect(cpuMsOf(() => void changesOf({ messages: [user([{ type: 'text', text: 'Well?' }, ...content])] }, sonnet))).toBeLessThan(3000);
   });
 
-  it('are left out where nothing but such a document comes before them, and stand once before several', () => {
+  it('are left out where only a document that Bedrock reads as text comes before them, and come once before several of these', () => {
     const table = { type: 'file', file: { filename: 'a.csv', file_data: 'AAAA' }, cache_control: control };
     expect(contentOf([user([table, { type: 'text', text: 'Well?' }])], sonnet)[0]?.map((block) => Object.keys(block)[0])).toEqual([
       'document',

@@ -149,7 +149,7 @@ describe('tool turns', () => {
     expect(changesOf(said, externalId)).toEqual(content.length === 0 ? [] : ['messages: an empty tool result filled in']);
   });
 
-  it('have a word in the empty result of a failed call, also for Claude', () => {
+  it('have an ellipsis in the empty result of a failed call, also for Claude', () => {
     const messages: Message[] = [
       user('?'),
       { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] },

@@ -443,11 +443,11 @@ describe('tools', () => {
     ],
     ['a result of no call', { messages: [user('Hi'), result('c1', 'x')] }, 'messages[1].tool_call_id'],
     [
-      'a part that only JavaScript knows',
+      'a part whose type is the name of a property of every object',
       { messages: [{ role: 'user', content: [{ type: 'constructor' }] }] },
       'messages[0].content[0].type',
     ],
-    ['a part of the same kind', { messages: [{ role: 'user', content: [{ type: '__proto__' }] }] }, 'messages[0].content[0].type'],
+    ['a part whose type is __proto__', { messages: [{ role: 'user', content: [{ type: '__proto__' }] }] }, 'messages[0].content[0].type'],
     ['a format of another kind', { responseFormat: { type: 'grammar' } }, 'response_format.type'],
   ])('are refused: %s', (_, said, param) => {
     expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, param }));
@@ -460,7 +460,7 @@ it.each([
   ['half an object', '{"half'],
   ['a list', '[1]'],
   ['an object that is too deep to be written again', tooDeep],
-])('have wrapped arguments of a call in the history that are %s, like the other dialects', (_, text) => {
+])('arguments of a call in the history that are %s are wrapped in an object', (_, text) => {
   const messages: Message[] = [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x', text)] }, result('a', 'no')];
   expect(contentsOf(messages)).toMatchObject([
     {},
@@ -632,7 +632,7 @@ describe('the form of an answer', () => {
       expect(tools[0].functionDeclarations[1]).toMatchObject({ description: expect.any(String), parametersJsonSchema: schema });
     });
 
-    it('is left out where the caller forces a call, which is the answer', () => {
+    it('is left out where the caller forces a call, because that call is the answer', () => {
       expect(beside('required')).toEqual([['weather'], { mode: 'ANY' }, undefined]);
       expect(beside({ type: 'function', function: { name: 'weather' } })).toEqual([
         ['weather'],

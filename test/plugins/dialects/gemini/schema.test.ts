@@ -10,7 +10,7 @@ const level = (at: number) => ({
 describe('a schema for older models', () => {
   it.each<[string, object, object, string[]]>([
     [
-      'keeps what both know',
+      'keeps the keywords that the API knows',
       { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] },
       { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] },
       [],
@@ -22,19 +22,19 @@ describe('a schema for older models', () => {
       [],
     ],
     [
-      'names what it cannot say',
+      'reports the keywords that it cannot express',
       { type: 'object', properties: { a: { type: 'string', not: {} } }, additionalProperties: { type: 'string' }, patternProperties: {} },
       { type: 'object', properties: { a: { type: 'string' } } },
       ['additionalProperties', 'patternProperties', 'not'],
     ],
     [
-      'puts references in',
+      'replaces a reference by the schema that it names',
       { properties: { a: { $ref: '#/$defs/a~1b', description: 'Here.' } }, $defs: { 'a/b': { type: 'string', description: 'There.' } } },
       { type: 'object', properties: { a: { type: 'string', description: 'Here.' } } },
       [],
     ],
     [
-      'puts references in whose names are escaped',
+      'replaces references whose names are escaped',
       {
         properties: { a: { $ref: '#/definitions/Record%3Cstring%3E' }, b: { $ref: '#/definitions/5%' } },
         definitions: { 'Record<string>': { type: 'string' }, '5%': { type: 'integer' } },
@@ -43,7 +43,7 @@ describe('a schema for older models', () => {
       [],
     ],
     [
-      'cuts references that lead nowhere',
+      'removes references to schemas that do not exist, and reports these',
       { properties: { a: { $ref: '#/$defs/none' }, b: { $ref: 'https://example.com/s' } } },
       { type: 'object', properties: { a: { type: 'object' }, b: { type: 'object' } } },
       ['$ref'],
@@ -57,21 +57,21 @@ describe('a schema for older models', () => {
     ],
     ['finds the type of values', { const: true }, { type: 'boolean', description: 'One of: true.' }, []],
     ['makes null nullable', { type: ['string', 'null'], enum: ['a', null] }, { type: 'string', nullable: true, enum: ['a'] }, []],
-    ['makes a choice of types a choice', { type: ['string', 'integer'] }, { anyOf: [{ type: 'string' }, { type: 'integer' }] }, []],
+    ['makes a list of types an anyOf', { type: ['string', 'integer'] }, { anyOf: [{ type: 'string' }, { type: 'integer' }] }, []],
     [
-      'takes null out of a choice',
+      'makes an anyOf with null nullable',
       { description: 'Maybe.', anyOf: [{ type: 'string' }, { type: 'null' }] },
       { description: 'Maybe.', type: 'string', nullable: true },
       [],
     ],
     [
-      'makes one choice of both',
+      'makes oneOf an anyOf',
       { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { const: 'x' } } }] },
       { anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string', enum: ['x'] } } }] },
       [],
     ],
     [
-      'joins what holds together',
+      'joins the parts of an allOf',
       {
         allOf: [
           { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
@@ -82,15 +82,20 @@ describe('a schema for older models', () => {
       [],
     ],
     [
-      'keeps only formats that the API knows',
+      'keeps only formats that the API knows, and reports the others',
       { properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'email' } } },
       { type: 'object', properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string' } } },
       ['format'],
     ],
     ['gives every array its items', { type: 'array' }, { type: 'array', items: {} }, []],
-    ['names places of a list', { type: 'array', items: [{ type: 'string' }] }, { type: 'array', items: {} }, ['items']],
     [
-      'requires only what it describes',
+      'reports that it cannot express a schema for each place of a list',
+      { type: 'array', items: [{ type: 'string' }] },
+      { type: 'array', items: {} },
+      ['items'],
+    ],
+    [
+      'requires only properties that it describes',
       { properties: { a: true }, required: ['a', 'b'] },
       { type: 'object', properties: { a: {} }, required: ['a'] },
       [],

@@ -17,9 +17,14 @@ describe("a caller's own fault", () => {
   });
 
   it.each<[string, number, unknown, object]>([
-    ['numeric codes become strings', 400, { error: { message: 'no', code: 40_003 } }, { code: '40003', message: 'no' }],
     [
-      'a sentence is no code',
+      'a body whose code is a number, which becomes a string',
+      400,
+      { error: { message: 'no', code: 40_003 } },
+      { code: '40003', message: 'no' },
+    ],
+    [
+      'a body whose code is a sentence, which is not used as the code',
       400,
       { code: 'Client specified an invalid argument', error: 'Bad max_tokens' },
       { code: 'upstream_invalid_request', message: 'Bad max_tokens' },

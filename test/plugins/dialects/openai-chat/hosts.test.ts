@@ -69,7 +69,7 @@ describe('a host', () => {
     expect(noted.toSorted()).toEqual(changes.toSorted());
   });
 
-  it('gets a schema of a tool without arguments where it must have one: databricks', () => {
+  it('gets a schema for a tool without arguments where it requires one: databricks', () => {
     const withSchema = { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: {} } } } };
     expect(sent('databricks', { tools: [plainTool, withSchema] }).body['tools']).toEqual([
       { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },

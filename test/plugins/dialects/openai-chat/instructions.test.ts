@@ -43,7 +43,7 @@ describe('instructions for a model whose chat template takes one system message,
     },
   );
 
-  it('stay as they are where they are so already, also user messages in a row', () => {
+  it('stay unchanged as one message at the beginning, as do user messages in a row; two messages of instructions are joined', () => {
     const messages = [one!, user!, user!, answer!, user!];
     expect(messagesOf('ollama', messages, qwen)).toEqual(messages);
     expect(changesOf('ollama', messages, qwen)).toEqual([]);

@@ -204,7 +204,7 @@ describe('sampling parameters', () => {
   it.each<[string, Partial<ChatRequest>]>([
     ['the Responses API', { form: 'responses', native: { fields: { include: ['message.output_text.logprobs', 'a'] } } }],
     ['chat completions', { rest: { include: ['message.output_text.logprobs', 'a'] } }],
-  ])('are dropped for a model that thinks, in the words of %s too', (_, more) => {
+  ])('are dropped for a model that thinks, also where they are asked for in fields of %s', (_, more) => {
     const body = bodyOf({ ...said, ...more }, at('openai', { externalId: 'gpt-5' }));
     expect([body['include'], body['top_logprobs'], changesOf({ ...said, ...more }, at('openai', { externalId: 'gpt-5' }))]).toEqual([
       ['a', 'reasoning.encrypted_content'],

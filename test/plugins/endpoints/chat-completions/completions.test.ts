@@ -54,7 +54,7 @@ describe('POST /v1/completions', () => {
     ['several prompts', { prompt: ['one', 'two'] }, 'prompt'],
     ['tokens', { prompt: [1, 2] }, 'prompt'],
     ['no prompt', { prompt: null }, 'prompt'],
-  ])('refuses %s, and says what to do', async (_, body, param) => {
+  ])('refuses %s, and names the field', async (_, body, param) => {
     const { complete, up } = await scene();
     const response = await complete({ prompt: 'hi', ...body });
     expect([response.status, (await errorOf(response)).param, up.asked.length]).toEqual([400, param, 0]);

@@ -58,7 +58,7 @@ describe('functions', () => {
     expect((await chat({ functions: [weather], user: 'u', ...more })).headers.get('x-adjusted')).toBe(adjusted);
   });
 
-  it('come back as text where the model calls none', async () => {
+  it('are answered with text where the model calls none', async () => {
     const { chat, up } = await scene(answers(completion('sunny')));
     expect(await (await chat({ functions: [weather], function_call: 'auto' })).json()).toMatchObject({
       choices: [{ message: { content: 'sunny' }, finish_reason: 'stop' }],

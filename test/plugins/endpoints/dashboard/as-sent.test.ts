@@ -46,7 +46,7 @@ describe('the difference of two bodies', () => {
     ],
     ['each value once', { a: 'x' }, { a: 'x', b: 'x' }, [], ['only "b": "x"']],
     [
-      'words that stand anywhere are not the same thing',
+      'nothing moved where two fields only have a common value such as true',
       { stream: true },
       { store: true },
       ['only "stream": true'],

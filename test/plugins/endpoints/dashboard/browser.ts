@@ -204,7 +204,7 @@ export async function hold(page: Page, address: string): Promise<Held> {
 }
 
 /**
- * Presses `g` and the letter of a page. They count together for a second and a
+ * Presses `g` and the letter of a page. The two keys count together for a second and a
  * half, and the machine may stand still between them: then both are pressed again.
  */
 export async function goTo(page: Page, letter: string, path: string): Promise<void> {

@@ -78,7 +78,7 @@ test('the error of one request is not shown for the next one', async () => {
   await page.locator('.detail-head').waitFor();
 });
 
-test('what is wrong with a filter is not said of a later one', async () => {
+test('the fault of a filter is not shown for a later filter', async () => {
   await open('/logs');
   const answer = await hold('**/api/facets?*');
   const bar = page.getByRole('combobox', { name: 'Filter the log' });

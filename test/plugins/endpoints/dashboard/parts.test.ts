@@ -684,11 +684,14 @@ describe('a chat request of a page', () => {
     return await complete({}, { headers: {}, signal, tell: () => {} }).catch((error: unknown) => error);
   };
 
-  test.each(['{"message":"Bad Gateway"}', 'null'])('that a proxy refuses with JSON of its own has the status of it: %s', async (text) => {
-    expect(await answered(async () => new Response(text, { status: 502 }))).toMatchObject({ status: 502, message: 'Status 502' });
-  });
+  test.each(['{"message":"Bad Gateway"}', 'null'])(
+    'that a proxy refuses with JSON of its own has the status of the proxy: %s',
+    async (text) => {
+      expect(await answered(async () => new Response(text, { status: 502 }))).toMatchObject({ status: 502, message: 'Status 502' });
+    },
+  );
 
-  test('that takes too long says so: the error of the browser has the number 23 for a code', async () => {
+  test('that takes too long has the code "timeout", and not 23, which is the code of the error of the browser', async () => {
     const signal = AbortSignal.abort(new DOMException('signal timed out', 'TimeoutError'));
     expect(await answered(async () => await Promise.reject(signal.reason), signal)).toMatchObject({
       code: 'timeout',
@@ -704,7 +707,7 @@ test('a tool call whose id is the name of a property of all objects has an empty
   ]);
 });
 
-test.each(['cols=nosuch', 'cols='])('a log of which no column is known has the usual ones: %s', (address) => {
+test.each(['cols=nosuch', 'cols='])('a log whose address names no known column has the usual columns: %s', (address) => {
   vi.stubGlobal('innerWidth', 1000);
   expect(chosenColumns(new URLSearchParams(address), ['meta.team'])).toEqual([...defaultColumns, 'meta.team']);
   vi.unstubAllGlobals();

@@ -184,7 +184,7 @@ test('written text is still there after a visit to another page', async () => {
   expect(await prompt().inputValue()).toBe('A long thought of mine');
 });
 
-test('who goes back to a replay finds the answers and the written text; another click on Replay begins anew', async () => {
+test('a reader who goes back to a replay can continue from its answers and the written text; a replay that is opened again begins anew', async () => {
   const id = await scene.chat('Logged');
   await load(`?replay=${id}`);
   await button('Send').click();
@@ -201,7 +201,7 @@ test('who goes back to a replay finds the answers and the written text; another 
   expect(await page.locator('.took').count()).toBe(0);
 });
 
-test('who goes back to the playground of a model finds the other models too', async () => {
+test('a reader who goes back to the playground of a model finds the second model too', async () => {
   await load('?model=mock');
   await button('Compare with another model').click();
   await page.getByRole('link', { name: 'Config', exact: true }).click();
@@ -210,7 +210,7 @@ test('who goes back to the playground of a model finds the other models too', as
   await page.getByRole('combobox', { name: 'Second model' }).waitFor();
 });
 
-test('who goes past the list of pages, in the playground of a model, can send', async () => {
+test('a reader who skips the list of pages, in the playground of a model, can send', async () => {
   await load('?model=mock');
   await prompt().fill('Hello');
   await page.getByRole('link', { name: 'Skip to the page' }).press('Enter');

@@ -152,7 +152,7 @@ test('the page says of a journal that cannot be written where the records are, a
   expect(await page.getByText('wait in the journal').count()).toBe(0);
 });
 
-test('a failed query does not show the answer of another one', async () => {
+test('a failed query does not show the answer of an earlier query', async () => {
   await load(`${url}/dashboard/breakdown?metric=requests`);
   await page.locator('.breakdown').getByText('before-it-went').waitFor();
   isAway = true;

@@ -322,7 +322,7 @@ describe('without matches', () => {
     ['&since=7d', 'Widen to 30 days'],
     ['&since=30d', null],
     ['&from=2020-01-01&to=2020-01-02', null],
-  ])('at "%s" the page offers a wider time', async (time, offered) => {
+  ])('at "%s" the page offers a wider time, up to 30 days: %s', async (time, offered) => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
     await page.getByText('No request matches').waitFor();
     expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([
@@ -348,7 +348,7 @@ describe('without matches', () => {
     await scene.leave(page);
   });
 
-  test('the page does not say so while more records are to be searched', async () => {
+  test('the page does not say that no request matches while more records are to be searched', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], next: id }));
     await scene.visit(page, '/dashboard/logs?q=rare');
@@ -436,7 +436,7 @@ test('a search for keys can be ended when so few are left that none would be off
   await scene.leave(page);
 });
 
-test('the same filter again makes no second entry in the history: it took two steps back to leave it', async () => {
+test('the same filter again makes no second entry in the history, so that one step back leaves it', async () => {
   const page = await scene.open('/dashboard/logs?latency=>1h');
   await page.getByText('No request matches').waitFor();
   const before = await page.evaluate('history.length');

@@ -374,14 +374,14 @@ describe('a failure', () => {
     });
   });
 
-  it('with a wrong method has the same form', async () => {
+  it('to a wrong method has the form of this API too', async () => {
     const { gateway } = await scene();
     const response = await gateway.get('/v1/messages');
     expect([response.status, await response.json()]).toMatchObject([405, { type: 'error', error: { type: 'invalid_request_error' } }]);
   });
 
   it.each(['/v1/messages/batches', '/messages/batches', '/v1/messages/count_tokens/more'])(
-    'of an operation that is not there, as %s, has that form too',
+    'to an unknown operation has the form of this API too: %s',
     async (path) => {
       const { ask } = await scene();
       const { status, body, headers } = await ask({}, {}, path);

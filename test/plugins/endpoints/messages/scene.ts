@@ -1,7 +1,7 @@
 /**
  * One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`), one that reasons
- * (`thinker`) one whose details of a thought are of several types (`routed`), and one whose state comes after its text
- * (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says.
+ * (`thinker`), one whose details of a thought are of several types (`routed`), one whose state comes after its text
+ * (`late`), and one with five targets of the Messages API of which two take no tools (`several`).
  */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';

@@ -348,7 +348,7 @@ describe('a request is refused', () => {
       'input[0].tools',
     ],
     [
-      'with a choice of a tool that its provider has not',
+      'with a choice of a tool that its provider does not have',
       { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
       'unsupported_value',
       'tool_choice',
@@ -373,7 +373,7 @@ describe('a request is refused', () => {
     expect(up.asked).toHaveLength(0);
   });
 
-  it('goes to a provider that supports it, where the first one does not', async () => {
+  it('only by a provider that does not support it, and goes to a later one that does', async () => {
     const [up, other] = [await provider(), await provider(nativeAnswer([said('Yes.')]))];
     const config = twoUpstreams(up.url, other.url) as any;
     config.providers.two.dialect = 'openai-responses';

@@ -343,7 +343,7 @@ it('a log that once failed to say whether it keeps bodies is asked again', async
 
 describe('a response is not kept', () => {
   it.each([
-    ['where the request says no', {}, { store: false }],
+    ['where the request sets store to false', {}, { store: false }],
     ['where its body is kept out of the log', { 'x-log-bodies': 'off' }, {}],
   ])('%s', async (_, headers: Record<string, string>, body) => {
     script();

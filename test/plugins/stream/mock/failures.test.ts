@@ -32,7 +32,7 @@ describe('a failing status', () => {
     expect((await ask('hi [[status:503 provider:mock-b]]')).text).toBe('hi');
   });
 
-  it('waits for the delay, and not beyond the signal', async () => {
+  it('does not wait for its delay beyond the signal', async () => {
     const reason = new Error('timed out');
     await expect(open(scene('[[status:503]] [[delay:60000]]', { attempt: { signal: AbortSignal.abort(reason) } }))).rejects.toBe(reason);
   });
@@ -48,7 +48,7 @@ describe('a broken answer', () => {
     expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
   });
 
-  it('breaks off before the end of a shorter one', async () => {
+  it('breaks off before the end of an answer with fewer pieces', async () => {
     const source = await opened(scene('one [[cut:20]]'));
     expect(await source.read()).toHaveLength(1);
     expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
@@ -95,7 +95,7 @@ describe('the pace', () => {
     expect(await source.read()).toBeNull();
   });
 
-  it('of 0 delivers a long answer in few reads', async () => {
+  it('of 0 delivers a long answer whole', async () => {
     expect((await ask('[[words:5000]]')).text.split(' ')).toHaveLength(5000);
   });
 
