@@ -83,27 +83,27 @@ describe('a schema for Claude', () => {
   });
 });
 
-describe('an object that is empty after closing', () => {
+describe('a schema', () => {
   const map = { type: 'object', additionalProperties: { type: 'string' } };
   const holding = (inner: object): object => ({ type: 'object', properties: { a: inner } });
   it.each([
     ['a map', map],
     ['any object', { type: 'object' }],
-    ['any object that is named open', { type: 'object', properties: {}, additionalProperties: true }],
+    ['any object whose additional properties are explicitly allowed', { type: 'object', properties: {}, additionalProperties: true }],
     ['a map by patterns', { type: 'object', patternProperties: { '^x': {} } }],
     ['a map in a property', holding(map)],
     ['a map in a list', holding({ type: 'array', items: map })],
     ['a map by reference', { ...holding({ $ref: '#/$defs/a' }), $defs: { a: map } }],
     ['a map or nothing', holding({ anyOf: [map, { type: 'null' }] })],
-  ])('needs a tool: %s', (_, schema) => expect(needsTool(schema)).toBe(true));
+  ])('needs a tool where one of its objects would be empty after closing: %s', (_, schema) => expect(needsTool(schema)).toBe(true));
 
   it.each([
     ['an object with properties', holding({ type: 'string' })],
-    ['one that may have more', { ...holding({}), additionalProperties: true }],
+    ['an object with properties that may have more', { ...holding({}), additionalProperties: true }],
     ['an empty object', holding({ type: 'object', additionalProperties: false })],
     ['an object by reference', { ...holding({ type: 'object', $ref: '#/$defs/a' }), $defs: { a: holding({}) } }],
     ['a choice', holding({ type: 'object', anyOf: [{ properties: { a: {} } }] })],
-    ['a property of that name', { type: 'object', properties: { additionalProperties: { type: 'string' } } }],
+    ['a property with the name additionalProperties', { type: 'object', properties: { additionalProperties: { type: 'string' } } }],
     ['an answer that no tool can have as its input', { type: 'array', items: map }],
     ['a choice at the top, which no tool takes', { type: 'object', anyOf: [map, holding(map)] }],
   ])('needs no tool: %s', (_, schema) => expect(needsTool(schema)).toBe(false));

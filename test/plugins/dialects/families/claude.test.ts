@@ -165,7 +165,7 @@ describe('the limit of an answer', () => {
     ['passes as it is', { model: 'claude-opus-5', effort: 'high', said: { maxTokens: 500 } }, 500, []],
     ['is raised by a budget', { model: 'claude-sonnet-4-5', effort: 'low', said: { maxTokens: 500 } }, 2548, ['max_tokens raised to 2548']],
     [
-      'is cut at what the model can do',
+      'is raised by a budget to no more than the model can write',
       { model: 'claude-opus-4-1', effort: 'high', said: { maxTokens: 30_000 } },
       32_000,
       ['max_tokens raised to 32000'],
@@ -176,9 +176,9 @@ describe('the limit of an answer', () => {
       8192,
       ['max_tokens clamped to 8192'],
     ],
-    ['is not known of models that are not Claude', { model: 'kimi-k2' }, 8192, []],
-    ['leaves such models room for a budget', { model: 'kimi-k2', effort: 'high' }, 24_576, []],
-    ['of a Claude of tomorrow is large', { model: 'claude-opus-7' }, 32_000, []],
+    ['is 8,192 tokens for models that are not Claude', { model: 'kimi-k2' }, 8192, []],
+    ['leaves models that are not Claude room for a budget', { model: 'kimi-k2', effort: 'high' }, 24_576, []],
+    ['is 32,000 tokens for an unknown Claude', { model: 'claude-opus-7' }, 32_000, []],
   ])('%s', (_, it, maxTokens, changes) => {
     expect(termsOf(it).maxTokens).toBe(maxTokens);
     expect(changesOf(it)).toEqual(changes);
@@ -238,9 +238,14 @@ describe('sampling parameters', () => {
       { temperature: 0.3, topP: null, topK: null },
       [],
     ],
-    ['are no words', { model: 'claude-sonnet-4-0', said: { rest: { top_k: '20' } } }, { topK: null }, ['top_k dropped']],
     [
-      'stop at 1',
+      'are dropped where they are not numbers',
+      { model: 'claude-sonnet-4-0', said: { rest: { top_k: '20' } } },
+      { topK: null },
+      ['top_k dropped'],
+    ],
+    [
+      'are clamped to 1',
       { model: 'claude-haiku-4-5', said: { temperature: 1.7 } },
       { temperature: 1, topP: null, topK: null },
       ['temperature clamped to 1'],
@@ -266,7 +271,7 @@ describe('a forced tool', () => {
       true,
       ['tool_choice relaxed to auto'],
     ],
-    ['stands where nothing thinks', { model: 'claude-sonnet-4-5', ask: { forcedTool: 'required' } }, 'unsaid', false, []],
+    ['is kept where the model does not think', { model: 'claude-sonnet-4-5', ask: { forcedTool: 'required' } }, 'unsaid', false, []],
     [
       'turns off thinking that nobody asked for',
       { model: 'claude-sonnet-5', ask: { forcedTool: 'required' } },
@@ -289,7 +294,7 @@ describe('a forced tool', () => {
       ['reasoning_effort dropped'],
     ],
     [
-      'for any JSON gives way',
+      'for any JSON gives way to thinking',
       { model: 'claude-opus-4-6', effort: 'high', ask: { forcedTool: 'json' } },
       'adaptive high',
       true,
@@ -322,7 +327,7 @@ describe('a turn that continues after tool results', () => {
     ['a call without thinking', [user, call(false), result], true],
     ['a call with thinking', [user, call(true), result], false],
     ['a loop that began with thinking', [user, call(true), result, call(false), result], false],
-    ['a loop of which nothing thought', [user, call(false), result, call(false), result], true],
+    ['a loop without thinking', [user, call(false), result, call(false), result], true],
     ['a new question after a loop without thinking', [user, call(false), result, { role: 'assistant', content: 'Warm.' }, user], false],
     ['results, and words of the user with them', [user, call(false), result, user], true],
     ['a beginning that the caller wrote', [user, { role: 'assistant', content: 'It is' }], true],
