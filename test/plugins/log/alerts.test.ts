@@ -101,7 +101,7 @@ const nothingTold = async (gateway: TestGateway, count = 0): Promise<void> => {
 };
 
 describe('errors', () => {
-  test('are reported once at their begin and once at their end, and the API lists them between', async () => {
+  test('are reported once at their beginning and once at their end, and the API lists them between', async () => {
     const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 4 }]);
     await send(gateway, 3, good);
     await send(gateway, 2, bad);

@@ -113,7 +113,7 @@ describe('an estimate is on record', () => {
     expect(all / (one * 200)).toBeCloseTo(1, 2);
   });
 
-  it('without the small count at the begin of Messages streams', async () => {
+  it('without the small count at the beginning of Messages streams', async () => {
     const messages = [
       { type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },

@@ -79,7 +79,7 @@ describe('in at most three interactions from Overview an operator learns', () =>
   test.each([
     ['', 'the id'],
     ['chatcmpl-', 'the id of its answer'],
-  ])('the result of a request: %s%s is pasted', async (prefix) => {
+  ])('the result of a request, by pasting %s%s', async (prefix) => {
     const { id } = (await asked('/api/logs?limit=1&model=hill-large')).data[0];
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.evaluate(`navigator.clipboard.writeText('${prefix}${id}')`);
@@ -327,7 +327,7 @@ describe('a request whose id is known', () => {
     await shown();
   });
 
-  test('is found by the begin of its id, however short the time range of the page', async () => {
+  test('is found by the first characters of its id, however short the time range of the page', async () => {
     await scene.visit(page, '/dashboard/logs?since=15m');
     await page.locator('.search input').fill(id.slice(0, 18));
     await page.keyboard.press('Enter');
@@ -336,7 +336,7 @@ describe('a request whose id is known', () => {
   });
 });
 
-test('a text search has as many rows as it counts', async () => {
+test('a text search lists as many rows as it counts', async () => {
   await scene.visit(page, '/dashboard/logs');
   await page.locator('.search input').fill('"a long book" model:hill-large');
   await page.keyboard.press('Enter');

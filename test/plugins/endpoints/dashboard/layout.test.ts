@@ -260,7 +260,7 @@ test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])(
   },
 );
 
-test('a text of 2,000 quotes in each other, shown as Markdown, is there, and so is the rest of the page', async () => {
+test('a text of 2,000 nested quotes, shown as Markdown, is there, and so is the rest of the page', async () => {
   const asked = await scene.chat(`${'> '.repeat(2000)}deep`, {}, { authorization: `Bearer ${key.key}` });
   const page = await open(`/dashboard/logs/${asked}`, '.conversation', 1360);
   await page.getByRole('button', { name: 'Markdown' }).click();

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene.close());
 
-test('alerts are on Overview with their begin, link to their requests, and turn their figures red', async () => {
+test('alerts are on Overview with the time of their beginning, link to their requests, and mark their figures', async () => {
   const alerts = page.getByRole('region', { name: 'Alerts' });
   await alerts.getByText('errors above 10 %').waitFor();
   expect((await alerts.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
@@ -123,7 +123,7 @@ test('Spend says that the log does not have the whole month', async () => {
   await page.unroute('**/api/views/spend?*');
 });
 
-test('the budgets of Spend are not shown in the place of its figures', async () => {
+test('the budgets of Spend are hidden until its figures come, because they would stand in the place of these', async () => {
   const figures = await hold(page, '**/api/views/spend?*');
   const limits = page.waitForResponse('**/api/limits');
   await scene.visit(page, '/dashboard/spend');

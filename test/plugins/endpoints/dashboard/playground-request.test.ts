@@ -196,7 +196,7 @@ describe('the models to compare a request on', async () => {
     ['a budget', { reasoning: { max_tokens: 2000 } }, ['thinking', 'used']],
     ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, ['seeing', 'thinking']],
     ['an image', { messages: [user([image])] }, ['seeing', 'used']],
-  ])('support %s, if there are such models', (_, asked, others) => {
+  ])('support what the request has, if there are such models: %s', (_, asked, others) => {
     expect(othersOf(models, formOf({ model: 'asked', messages: [user('Hi')], ...asked }, {}))).toEqual(others);
   });
 });
