@@ -199,7 +199,9 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     const { message: said } = thrown as Error;
     const broken = brokenAliases(document);
     for (const { range, message, fix } of broken) findings.errorAt({ source, range }, message, fix);
-    const reason = said.startsWith('Excessive alias count') ? `one stands for more than ${aliasesAtMost} values` : quoted(said, '');
+    const reason = said.startsWith('Excessive alias count')
+      ? `an alias is replaced by more than ${aliasesAtMost} values`
+      : quoted(said, '');
     if (broken.length === 0) {
       findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${reason}), write the values out`);
     }
@@ -242,7 +244,7 @@ const mainBlocks = ['server', 'plugins', 'limits', 'redis', 'alerts'] as const;
 /** Reports blocks that an included file must not have: they decide for the whole gateway, so they must be in the main file. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
   const refuse = (...path: string[]): void =>
-    findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
+    findings.error({ source, path, at: 'key' }, 'cannot be in an included file', 'move it to the main config file');
   for (const block of mainBlocks) if (value[block] !== undefined) refuse(block);
   if ('default' in fieldsOf(value['routing'])) refuse('routing', 'default');
 }
@@ -272,7 +274,7 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     }
     const files = matches.filter((match) => !isFolder(match));
     if (files.length < matches.length) {
-      findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
+      findings.error(place, 'is a folder, and `include` takes files', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
     }
     return files;
   });

@@ -182,7 +182,7 @@ export const modelSchema = {
     free: {
       type: 'boolean',
       default: false,
-      description: 'Whether the model costs nothing. With true, `pricing` is ignored.',
+      description: 'Whether the model costs nothing. With true, `pricing` has no effect.',
     },
     deprecated_at: { type: ['string', 'null'], description: 'Date from which the model is deprecated, for example 2026-01-31.' },
     deactivated_at: {

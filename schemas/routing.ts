@@ -59,7 +59,7 @@ const sticky = {
 const hedge = {
   anyOf: [milliseconds, { const: false }],
   description:
-    'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off where absent. Both calls may cost money.',
+    'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Absent: off. Both providers may charge for the request.',
 } as const satisfies JSONSchema;
 const cache = {
   type: 'boolean',

@@ -24,13 +24,13 @@ const limitsSchema = {
       type: 'integer',
       minimum: 65536,
       description:
-        'Bytes of the bodies of all requests that run at one time, and of the largest one. A request for which there is no room is answered with 503. Where absent: an eighth of the heap limit (node --max-old-space-size), without the 32 MiB of the gateway itself. Example: 536870912.',
+        'Limit of the bytes of all request bodies at one time. A request for which there is no room is answered with 503, a single body that is larger than the limit with 413. Absent: an eighth of the heap limit (node --max-old-space-size), counted without the 32 MiB of the gateway itself. For example 536870912.',
     },
     in_flight_requests: {
       type: 'integer',
       minimum: 1,
       description:
-        'Requests for a model that run at one time. A further one is answered with 503. Where absent: one for each 128 KiB of the same heap. Example: 10000.',
+        'Requests for a model that run at one time. A further one is answered with 503. Absent: one for each 128 KiB of the heap limit, counted without the 32 MiB of the gateway itself. For example 10000.',
     },
     connection_requests: {
       type: 'integer',
@@ -79,7 +79,7 @@ const limitsSchema = {
       maximum: longestMs,
       default: 4000,
       description:
-        'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that has such a comment has the status 200: a failure after it is an error event in the stream.',
+        'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that got a keep-alive comment has the status 200: a later failure is an error event in the stream.',
     },
     lame_duck_ms: {
       type: 'integer',
@@ -175,7 +175,7 @@ export const serverSchema = {
       additionalProperties: false,
       default: {},
       description:
-        'Web pages that may ask the gateway from a browser, for example { origins: [https://app.example] }. They cannot read the log and the dashboard.',
+        'Web pages that may ask the gateway from a browser, for example { origins: [https://app.example] }. They cannot ask the log and the dashboard.',
       properties: {
         origins: {
           type: 'array',
@@ -198,7 +198,7 @@ export const serverSchema = {
       items: { type: 'string', minLength: 1 },
       default: [],
       description:
-        'Addresses of the proxies before the gateway, as IP addresses or blocks of them, for example [10.0.0.0/8, "fd00::/8"]. What they write into X-Forwarded-For or Forwarded is the address of the client, in the log and where wrong admin keys are slowed. Without this list it is the address of the connection.',
+        'Addresses of the proxies before the gateway, as IP addresses or blocks of them, for example [10.0.0.0/8, "fd00::/8"]. What they write into X-Forwarded-For or Forwarded is the address of the client, in the log and where wrong admin keys are slowed. Without this list the address of the client is the address of the connection.',
     },
     log_addresses: {
       type: 'string',

@@ -26,7 +26,7 @@ export function draftText(draft: Draft, { of, command }: Origin, plugins: readon
     ),
     ...(draft.includes
       ? [
-          '# Every model of the providers above is open by a wildcard: their prices and abilities are those of the catalogue.\ninclude:\n  - model-gateway/config/catalogue/*.yaml',
+          '# A wildcard opens every model of the providers above: the prices and abilities of the models are those of the catalogue.\ninclude:\n  - model-gateway/config/catalogue/*.yaml',
         ]
       : []),
     block('models', [...models.values()].map(modelText)),
@@ -44,12 +44,12 @@ export function draftText(draft: Draft, { of, command }: Origin, plugins: readon
 function header(draft: Draft, { of, command }: Origin): string {
   const sections = [
     section('Set these variables, in the environment or in .env beside this file:', secretLines(draft)),
-    section(`What of ${draft.source.name} did not come along, or is otherwise here:`, noteLines(draft.notes)),
+    section(`What was not imported from ${draft.source.name}, or is different here:`, noteLines(draft.notes)),
   ];
   const lines = [
     `yaml-language-server: $schema=${packageFolder}/schemas/gateway.schema.json`,
     '',
-    `Made from ${draft.source.name} of ${of} by \`${command}\`. What is wrong with it: gateway check --config FILE`,
+    `Made from ${draft.source.name} of ${of} by \`${command}\`. To check it: gateway check --config FILE`,
     ...sections.filter(({ length }) => length > 0).flatMap((one) => ['', ...one]),
   ];
   return lines.map((line) => `# ${line}`.trimEnd()).join('\n');

@@ -44,7 +44,7 @@ export function resolveAlerts(main: Reading, findings: Findings): Alerts | null 
   const webhook = isSound('webhook') ? (block.webhook?.trim() ?? '') : '';
   // safety: the message does not quote the address
   if (webhook !== '' && !/^https?:$/.test(URL.parse(webhook)?.protocol ?? '')) {
-    findings.error(place('webhook'), 'is no address of the web', 'for example https://hooks.slack.com/services/…');
+    findings.error(place('webhook'), 'is not an http or https address', 'for example https://hooks.slack.com/services/…');
   }
   return {
     webhook: webhook === '' ? null : new Secret(webhook),
@@ -60,7 +60,7 @@ function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertR
     findings.error(
       place,
       named === undefined ? 'watches nothing' : `watches ${[named, ...more].join(' and ')}`,
-      'write one of errors_percent, latency_p95_ms, cost_dollars and provider_down; two things are two rules',
+      'write one of errors_percent, latency_p95_ms, cost_dollars and provider_down; write a second rule to watch a second thing',
     );
     return null;
   }
@@ -69,8 +69,8 @@ function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertR
   if (block.match !== undefined && by === 'all') {
     findings.error(
       { ...place, path: [...place.path, 'match'], at: 'key' },
-      'all requests are one value, so there is none to match',
-      'say `by`, or leave `match` out',
+      'the rule counts all requests, so there is no value to match',
+      'write `by: key` for example, or leave `match` out',
     );
   }
   return { slowMs: null, ...kind, name: block.name ?? kind.name, windowMs: block.window_minutes * 60_000, by, match: block.match ?? null };

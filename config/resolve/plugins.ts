@@ -98,7 +98,7 @@ function reportSpokenTwice(
       findings.error(
         place,
         `${name} has the dialect "${dialect}", and ${other} has it too`,
-        'give it another name, or leave one of the two plugins out',
+        'give the dialect another name, or leave one of the two plugins out',
       );
     }
     speakers.set(dialect, other);

@@ -75,7 +75,7 @@ export function dialectHint(name: string, known: KnownDialects): string {
   return (
     didYouMean(name, names) ??
     (names.length === 0
-      ? 'no plugin of the list has a dialect, and one that is not listed does not run; `gateway init` writes the whole list'
+      ? 'no plugin under `plugins` has a dialect, and a plugin that is not listed does not run; `gateway init` writes the whole list'
       : `one of ${names.join(', ')}`)
   );
 }

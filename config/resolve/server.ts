@@ -161,7 +161,7 @@ function judgeHost(
 function faultOfOrigin(written: string): { readonly text: string; readonly fix: string } | null {
   if (written === '*') return null;
   if (written.includes('*')) {
-    return { text: 'does not match a group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
+    return { text: 'has a * inside, which matches no origin, so it allows nothing', fix: 'write each origin, or "*" for all' };
   }
   const origin = URL.parse(written)?.origin;
   // the schemes of extensions and of apps have no common form

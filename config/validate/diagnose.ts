@@ -49,7 +49,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
     if (error.instancePath === '' && keysOfOthers.has(key)) {
       return {
         message: 'is a key of another gateway',
-        hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`,
+        hint: `make a config for Model Gateway from this file: gateway import ${keysOfOthers.get(key)} FILE`,
         key,
       };
     }

@@ -7,8 +7,8 @@ const config: Flag = {
   value: 'FILE',
   help: 'the YAML file (default: gateway.config.yaml, or where there is none the one that comes with the gateway)',
 };
-const port: Flag = { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'listen on this port, over server.port' };
-const host: Flag = { type: 'string', short: 'H', value: 'H', help: 'listen on this address, over server.host' };
+const port: Flag = { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'listen on this port, instead of server.port' };
+const host: Flag = { type: 'string', short: 'H', value: 'H', help: 'listen on this address, instead of server.host' };
 const json: Flag = { type: 'boolean', help: 'print JSON for machines' };
 const help: Flag = { type: 'boolean', short: 'h', help: 'this text' };
 const pid: Flag = { type: 'string', value: 'N', range: [2, 4_194_304], help: 'the process to restart, where several run with one config' };

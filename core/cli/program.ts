@@ -319,7 +319,7 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   if (!loaded.ok) {
     throw new Exit(
       1,
-      `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} A plugin may add it, which is known only once the config has no faults.`,
+      `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} A plugin may add it; the commands of plugins are known only when the config has no faults.`,
     );
   }
   const found = findCommand(args, brought);

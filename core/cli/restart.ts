@@ -36,7 +36,7 @@ export async function restart(asked: Asked, { print }: Output, patience: Patienc
   const next = await successorOf(old, asked.dataDir, patience);
   if (next === null) {
     return print(
-      `another process serves at ${old.url}; process ${old.pid} takes no more connections and ends after its running requests\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`,
+      `another process serves at ${old.url}; process ${old.pid} takes no more connections and ends after its running requests\nthe id of the new process is not known, because the new process could not write into ${asked.dataDir}/running. Until it can, other commands do not find it; gateway doctor looks at the disk\n`,
     );
   }
   print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends after its running requests\n`);

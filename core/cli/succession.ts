@@ -37,7 +37,7 @@ export interface Origin {
 
 const bySystemd =
   'systemd watches this process, and would end its successor. Run systemctl restart; with a socket unit no connection is refused meanwhile.';
-const inContainer = 'this is the first process of a container, which ends with it. Start another container.';
+const inContainer = 'this is the first process of a container, and the container ends with this process. Start another container.';
 
 const isMe = (pid: string | undefined): boolean => pid === String(process.pid);
 

@@ -216,5 +216,5 @@ async function changedSince(files: readonly string[], time: number): Promise<boo
 export async function retire(old: Replaced, logger: Logger): Promise<void> {
   old.drain();
   while (old.running.size > 0) await wait(50);
-  await old.close().catch((error: unknown) => logger.error('the former gateway failed to close', { error }));
+  await old.close().catch((error: unknown) => logger.error('the gateway of the previous config failed to close', { error }));
 }

@@ -55,7 +55,7 @@ const known = ['stage', 'before', 'name'] satisfies (keyof TapOptions)[];
  */
 function faultOf(options: unknown): string | null {
   if (typeof options === 'string') return null;
-  if (!isFields(options)) return 'with options that are none; they are an object, { stage }, and come before the function';
+  if (!isFields(options)) return 'with options that are not an object; write { stage } before the function';
   const odd = Object.keys(options).find((name) => !known.some((one) => one === name));
   if (odd !== undefined) return `with the option "${odd}", which does not exist.${didYouMean(odd, known)}`;
   const { stage } = options;

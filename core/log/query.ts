@@ -137,7 +137,7 @@ function check({ kind, otherwise, filter }: FilteredField, value: string): void 
   if (words === undefined || words.includes(value) || (value === '' && kind === 'text' && otherwise === undefined)) return;
   if (kind === 'status' && /^(?:[1-5]xx|[1-5]\d\d|0)$/.test(value)) return;
   const more = kind === 'status' ? ' and other numbers' : '';
-  throw badFilter(name, `${quoted(value)} is no ${name}.${didYouMean(value, words)} There are ${words.join(', ')}${more}.`);
+  throw badFilter(name, `${quoted(value)} is no value of "${name}".${didYouMean(value, words)} There are ${words.join(', ')}${more}.`);
 }
 
 const comparison = /^(>=|<=|>|<)\s*(.*)$/s;

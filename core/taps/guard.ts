@@ -98,7 +98,9 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
       for (const { hook, plugin, before } of placed) {
         const known = (hooks[hook] as AnyHook).taps.map((tap) => tap.name);
         if (!known.includes(before)) {
-          throw new Error(`plugin "${plugin}" taps "${hook}" before "${before}", which does not tap it (there are: ${known.join(', ')})`);
+          throw new Error(
+            `plugin "${plugin}" taps "${hook}" before "${before}", but no plugin of this name taps "${hook}" (these do: ${known.join(', ')})`,
+          );
         }
       }
     },

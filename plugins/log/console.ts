@@ -47,7 +47,7 @@ export default definePlugin<Options>({
     };
     hooks.log.tap((record) => {
       if (process.stdout.writableLength + waiting.length > mostWaitingBytes) {
-        if (leftOut++ === 0) logger.warn('nothing reads stdout, and no more can wait; lines of requests are left out of it');
+        if (leftOut++ === 0) logger.warn('nothing reads stdout, and its buffer is full; lines of requests are left out');
         return;
       }
       if (leftOut > 0) logger.info('stdout is read again', { leftOut });

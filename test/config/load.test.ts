@@ -400,13 +400,13 @@ describe('included files', () => {
     ['alerts', '{ rules: [{ provider_down: true }] }'],
   ])('may not have a setting of the whole gateway: %s', async (block, value) => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `${block}: ${value}\n` })).toEqual([
-      `catalogue/one.yaml:1:1 ${block}: does not belong into an included file, move it to the main config file`,
+      `catalogue/one.yaml:1:1 ${block}: cannot be in an included file, move it to the main config file`,
     ]);
   });
 
   test('may not change how all models are routed', async () => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([
-      expect.stringContaining('one.yaml:1:12 routing.default: does not belong'),
+      expect.stringContaining('one.yaml:1:12 routing.default: cannot be in'),
     ]);
   });
 
@@ -431,8 +431,8 @@ describe('included files', () => {
     expect(
       await faults({ 'gateway.config.yaml': 'include: [./catalogue, ./catalogue/]\nproviders: { mock: {} }', 'catalogue/one.yaml': '' }),
     ).toEqual([
-      'gateway.config.yaml:1:11 include[0]: is a folder, and files are included, for example ./catalogue/*.yaml',
-      'gateway.config.yaml:1:24 include[1]: is a folder, and files are included, for example ./catalogue/*.yaml',
+      'gateway.config.yaml:1:11 include[0]: is a folder, and `include` takes files, for example ./catalogue/*.yaml',
+      'gateway.config.yaml:1:24 include[1]: is a folder, and `include` takes files, for example ./catalogue/*.yaml',
     ]);
   });
 

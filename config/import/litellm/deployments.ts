@@ -127,7 +127,7 @@ export function readDeployments(draft: Draft, named: readonly string[]): Deploym
 function readEvery(one: Read, draft: Draft): Deployment[] {
   draft.note(
     [...one.path, 'model'],
-    `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`,
+    `in LiteLLM callers could ask every vendor by its prefix; here they can ask ${usualVendors.join(', ')}. For another vendor add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`,
   );
   return usualVendors.flatMap((vendor) =>
     readOne({ ...one, group: `${vendor}/*`, params: { ...one.params, model: `${vendor}/*` } }, draft),
@@ -162,11 +162,11 @@ function readOne(read: Read, draft: Draft): Deployment[] {
     return [];
   };
   const mode = textOf(info['mode']) ?? '';
-  if (otherModes.has(mode)) return leave(`the gateway has no door for the mode ${mode}`);
+  if (otherModes.has(mode)) return leave(`the gateway has no endpoint for the mode ${mode}`);
   const split = splitName(name, textOf(params['custom_llm_provider']));
   if (split === null) {
     return leave(
-      'nobody knows the vendor of this name; write the prefix of one, or a provider with `dialect: openai-chat` and its `base_url`',
+      'the name has no prefix of a known vendor; write one before the name, or a provider with `dialect: openai-chat` and its `base_url`',
     );
   }
   if (split.model === '') return leave('it names no model');

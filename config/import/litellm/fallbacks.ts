@@ -51,7 +51,9 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
     );
   }
   const ofContent = settingOf(draft, 'content_policy_fallbacks');
-  if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
+  if (ofContent !== null) {
+    draft.note(ofContent.path, 'has no counterpart: when the filter of a provider refuses a request, the caller gets the error');
+  }
 }
 
 /** All names in the fallbacks: the models that have fallbacks, and the fallbacks themselves. */
@@ -85,8 +87,9 @@ function namedIn(kind: string, draft: Draft, groups: Groups): Named {
     for (const [group, names] of Object.entries(fieldsOf(entry))) {
       const path = [...(setting?.path ?? []), at, group];
       const id = group === '*' ? '*' : modelOf(group, draft, groups);
-      if (id === null) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
-      else {
+      if (id === null) {
+        draft.note(path, 'left out: fallbacks stand under the id of a model, and no model has this name', `fallbacks of ${group}`);
+      } else {
         named.set(
           id,
           namesOf(names, { draft, path }).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })),
@@ -104,7 +107,7 @@ function namesOf(fallbacks: unknown, { draft, path }: Place): string[] {
     const { model, ...parameters } = typeof one === 'string' ? { model: one } : fieldsOf(one);
     if (typeof model !== 'string') return [];
     if (Object.keys(parameters).length > 0) {
-      draft.note(path, 'the gateway sets no parameters for its callers: only the model came along', `fallback ${model}`);
+      draft.note(path, 'the gateway sets no parameters for its callers: only the model was imported', `fallback ${model}`);
     }
     return [model];
   });

@@ -36,7 +36,7 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
 }
 
 const smallestShare =
-  '0 is a very small share here, not none, and it is asked where others fail: delete the entry if it must get no requests';
+  'a weight of 0 is a very small share here, and the deployment is asked where others fail: delete the entry if it must get no requests';
 
 const targetOf = ({ providerId, account }: Deployment): string => `${providerId}/${account.externalId}`;
 
@@ -112,7 +112,7 @@ function mayInclude(draft: Draft, facts: CatalogueFacts): boolean {
     draft.notes.push({
       line: 0,
       what: 'wildcards',
-      todo: 'prices of what they let through are not known. `include: [model-gateway/config/catalogue/*.yaml]` knows them, and opens the models of the catalogue by their ids too',
+      todo: 'the prices of models behind a wildcard are not known. `include: [model-gateway/config/catalogue/*.yaml]` gives the prices, and callers can then ask for the models of the catalogue by their ids too',
     });
   }
   return isSafe;
@@ -138,8 +138,8 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
   });
   const remark =
     first === null
-      ? 'prices and abilities are not known: say what you know'
-      : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
+      ? 'prices and abilities are not known: write those that you know'
+      : `prices and abilities are those of ${first.model.id} in the catalogue at the time of the import`;
   draft.models.set(id, {
     value: {
       id,

@@ -56,9 +56,9 @@ const strategies: Readonly<Record<string, string>> = bare({
   'provider-budget-routing': 'weighted',
 });
 const otherwise: Readonly<Record<string, string>> = bare({
-  'least-busy': 'here balanced: shares by price, success and speed',
-  'usage-based-routing': 'here shares by rpm and tpm, with the same numbers as limits',
-  'usage-based-routing-v2': 'here shares by rpm and tpm, with the same numbers as limits',
+  'least-busy': 'the strategy here is balanced: shares by price, success and speed',
+  'usage-based-routing': 'the strategy here is weighted: shares by rpm and tpm, and the same numbers are limits',
+  'usage-based-routing-v2': 'the strategy here is weighted: shares by rpm and tpm, and the same numbers are limits',
 });
 
 function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
@@ -66,7 +66,7 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   const name = textOf(setting?.value) ?? 'simple-shuffle';
   const strategy = strategies[name];
   if (setting !== null && strategy === undefined) {
-    draft.note(setting.path, 'has no counterpart; here weighted', nameOf(setting.path) + `: ${name}`);
+    draft.note(setting.path, 'has no counterpart; the strategy here is weighted', nameOf(setting.path) + `: ${name}`);
   } else if (setting !== null && otherwise[name] !== undefined) {
     draft.note(setting.path, otherwise[name], nameOf(setting.path) + `: ${name}`);
   }
@@ -84,7 +84,7 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   return name;
 }
 
-const sameOrder = 'those of the same order are asked one after the other here; they share no requests';
+const sameOrder = 'deployments of the same order are asked one after the other here, and do not share the requests';
 const notOfWildcards = 'not for names behind a wildcard: a name that needs it is a model of its own under `models`, with a policy';
 
 /** The group that an alias names. */
@@ -179,7 +179,7 @@ function writeRests(draft: Draft): void {
         ...(cooldown !== null && cooldown > 0 && { rest_ms: Math.min(longestRest, milliseconds(cooldown)) }),
       };
   if (cooldown !== null && milliseconds(cooldown) > longestRest) {
-    draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'a rest begins with a minute at most');
+    draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'the first rest is a minute at most');
   }
   for (const [id, item] of draft.providers) draft.providers.set(id, { ...item, value: { ...item.value, breaker } });
 }
@@ -216,7 +216,7 @@ function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
     const ids = [...new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId))];
     if (typeof budget === 'string') draft.note(path, budget);
     else if (budget === null) draft.note(path, 'it names no amount of dollars');
-    else if (ids.length === 0) draft.note(path, 'no model of this file is from there');
+    else if (ids.length === 0) draft.note(path, 'no model of this file has this vendor');
     else if (ids.length === 1) draft.limits.push({ value: { by: 'provider', match: ids[0], budget }, remark: draft.where(path) });
     else {
       draft.note(

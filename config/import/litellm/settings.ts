@@ -202,7 +202,7 @@ function writeRedis(params: Fields, { draft, path }: Place): void {
   if (draft.redis !== null && url !== null && draft.redis !== url) {
     draft.note(
       path,
-      'limits, the cache and all else share one Redis: the address of the cache came along, this one did not',
+      'limits, the cache and all else share one Redis: the address of the cache was imported, and this one was not',
       `the Redis of ${path[0]}`,
     );
   }
@@ -270,14 +270,14 @@ const readers: Readonly<Record<string, Read>> = {
   completion_model: (value, { draft, path }) =>
     draft.note(
       path,
-      `a request names its model; a policy of another name may stand for it: routing: { models: { NAME: { candidates: [${literal(String(value))}] } } }`,
+      `a request names its model; for another name that leads to this model, write a policy: routing: { models: { NAME: { candidates: [${literal(String(value))}] } } }`,
     ),
   custom_auth: identity,
   enable_jwt_auth: identity,
   database_url: (value, { draft, path }) =>
     draft.note(
       path,
-      `the log has its own database: log/journal with { store: postgres, url: ${typeof value === 'string' && value.startsWith('os.environ/') ? written(value) : '${DATABASE_URL}'} }, in another one than LiteLLM's. Its keys come along by \`gateway import litellm CONFIG KEYS.json\` (docs/coming-from-litellm.md)`,
+      `the log has its own database: log/journal with { store: postgres, url: ${typeof value === 'string' && value.startsWith('os.environ/') ? written(value) : '${DATABASE_URL}'} }, not the database of LiteLLM. \`gateway import litellm CONFIG KEYS.json\` imports LiteLLM's keys (docs/coming-from-litellm.md)`,
     ),
   blocked_user_list: (value, { draft, path }) =>
     draft.note(path, `has no counterpart for ${listOf(value).length} users: refuse them in a plugin at \`normalise\``),

@@ -159,7 +159,7 @@ function azureAccess(given: Given): { api_key: string } | { auth: string } {
 const bedrock: Vendor = (given) => {
   const [, region = null, model = ''] = /^(?:(?:converse|invoke)\/)?(?:([a-z]{2}(?:-[a-z]+)+-\d)\/)?(.*)$/.exec(given.model) ?? [];
   if (/^(?:agent|agentcore|converse_like|llama|deepseek_r1|nova|openai|mantle|async_invoke)\//.test(model)) {
-    return 'a door of Bedrock that is not the Converse API';
+    return 'this API of Bedrock is not the Converse API';
   }
   const access = bedrockAccess(given);
   const endpoint = given.text('aws_bedrock_runtime_endpoint', 'api_base');
@@ -211,7 +211,7 @@ const vertex: Vendor = (given) => {
   if (tuned !== undefined) return { ...common, externalId: `endpoints/${tuned}` };
   return model.startsWith('gemini') || model === '*'
     ? { ...common, externalId: model }
-    : 'of Vertex AI, the gateway asks Gemini and Claude only';
+    : 'the gateway asks only Gemini and Claude at Vertex AI';
 };
 
 const huggingface: Vendor = (given) => {

@@ -76,7 +76,7 @@ function writeKey(row: Fields, { draft, accessGroups, ids, names }: KeysSoFar, n
   if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
   const ends = textOf(row['expires']);
   const expires = ends === null ? null : timeIn(ends);
-  if (Number.isNaN(expires?.getTime())) return note('left out: nobody can read the time in `expires`');
+  if (Number.isNaN(expires?.getTime())) return note('left out: the time in `expires` cannot be read');
   const { amounts, fault } = keyAmounts(row);
   if (fault !== null) note(fault);
   noteLeft(row, note);

@@ -2,7 +2,7 @@
 import { bare } from '../../../core/wire/fields.ts';
 
 const byKey = 'write it at each key under `keys`, or as `limits`';
-const byDatabase = 'LiteLLM keeps it in its database; here the file says it';
+const byDatabase = 'LiteLLM keeps it in its database; here it is in the config file';
 export const guard = 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)';
 const notify = "`alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)";
 

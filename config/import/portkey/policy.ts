@@ -42,7 +42,10 @@ function noteMoved(targets: readonly Target[], draft: Draft): void {
   targets.forEach(({ group, path }, at) => {
     const first = targets.findIndex((target) => target.group === group);
     if (targets.slice(first, at).every((target) => target.group === group)) return;
-    draft.note(path, `it is asked before the targets of other models, beside the first target of ${group}: a policy names each model once`);
+    draft.note(
+      path,
+      `this target is asked together with the first target of ${group}, before the targets of other models: a policy names each model once`,
+    );
   });
 }
 

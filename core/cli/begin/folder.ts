@@ -25,7 +25,9 @@ export async function keepFolder(config: string, logger: Logger, moved: (config:
     // workers and the next process get this command line, and its last --config counts
     if (process.argv.at(-1) !== config) process.argv.push('--config', config);
     moved(config);
-    logger.warn('the folder in which the gateway was started is gone; it goes on in that of its config', { folder });
+    logger.warn('the folder in which the gateway was started does not exist any more; the gateway goes on in the folder of its config', {
+      folder,
+    });
   }
 }
 

@@ -18,7 +18,7 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
     throw new Exit(1, `${file} ${fault}`, { cause: error });
   }
   print(
-    `${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`,
+    `${file} is written, with these providers on: ${on.join(', ')}.\nThe other providers are in the file too. Each is on when its variable is set, in the environment or in .env beside the file.\nNext: gateway check, then gateway start (npx model-gateway start)\n`,
   );
 }
 

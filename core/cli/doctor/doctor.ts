@@ -177,7 +177,7 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
     part: 'redis',
     state: 'fault',
     text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`,
-    fix: fix ?? 'start it, or fix redis.url',
+    fix: fix ?? 'start Redis, or fix redis.url',
   };
 }
 
@@ -186,10 +186,10 @@ const redisFixes: Readonly<Partial<Record<string, string>>> = {
   auth_failed: 'set the right user and password in redis.url',
   certificate:
     'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',
-  loading: 'wait until it has read its data',
-  no_database: 'end redis.url with the number of a database that it has and its user may select',
-  replica: 'set redis.url to the address of the primary, or to one that follows it',
-  sentinel: 'set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data',
+  loading: 'wait until Redis has read its data',
+  no_database: 'end redis.url with the number of a database that this Redis has and that the user of redis.url may select',
+  replica: 'set redis.url to the address of the primary, or of a proxy that follows the primary',
+  sentinel: 'set redis.url to the address of the primary, or of a proxy that follows the primary; a Sentinel keeps no data',
 };
 
 const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '·', warning: '!', fault: '✗' };

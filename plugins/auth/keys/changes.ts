@@ -106,7 +106,7 @@ export class KeyChanges {
     if (known !== undefined) return known;
     const writtenAt = this.#parts.keys.get(name)?.writtenAt ?? null;
     if (writtenAt !== null) {
-      throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}, so it is changed there.`);
+      throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}. Change it there.`);
     }
     throw new GatewayError('key_not_found', `The store has no key with the name "${name.slice(0, 100)}".`);
   }

@@ -72,13 +72,13 @@ const about = {
   list: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } },
   audit: {
     summary: 'Who has changed which key, when and from where',
-    query: { name: 'Of one key.', limit: '1 to 500; 100 where absent.', before: '`next` of the page before.' },
+    query: { name: 'Only changes of the key with this name.', limit: '1 to 500; 100 where absent.', before: '`next` of the page before.' },
     answer: { 'application/json': 'AuditList' },
   },
   create: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] },
   change: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } },
   rotate: {
-    summary: 'Make a new key in the place of one, which holds for a while longer',
+    summary: 'Make a new key under the same name; the former one stays valid for a while',
     body: 'RotatedKey',
     answer: { 'application/json': 'MadeKey' },
   },
@@ -112,7 +112,7 @@ async function create(request: EndpointRequest, changes: KeyChanges, parts: Rout
 async function change(request: EndpointRequest, changes: KeyChanges, parts: RouteParts): Promise<Answer> {
   const given = givenSettings(await fieldsOf(request, settingNames));
   if (Object.keys(given).length === 0) {
-    throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
+    throw new GatewayError('invalid_request', `The body changes no setting. The settings are ${settingNames.join(', ')}.`);
   }
   const { id = '' } = request.params;
   await changes.change(id, given, authorOf(request));

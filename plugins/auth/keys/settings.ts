@@ -70,7 +70,7 @@ const atLeastOne =
 export function onlyKnown(fields: Fields, known: readonly string[], path = ''): void {
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new GatewayError('invalid_value', `There is no "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, {
+    throw new GatewayError('invalid_value', `There is no field "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, {
       param: `${path}${unknown.slice(0, 100)}`,
     });
   }

@@ -22,13 +22,13 @@ export function withAllowedTools(request: ChatRequest): ChatRequest {
   if (unknown !== undefined) {
     throw refusal(
       'unsupported_value',
-      `"tool_choice" allows "${String(keyOf(unknown)).slice(0, 64)}", and there is no tool of this name that this provider could be sent.`,
+      `"tool_choice" allows "${String(keyOf(unknown)).slice(0, 64)}", and no tool of this name can be sent to this provider.`,
     );
   }
   const keys = new Set(allowed.map(keyOf));
   const tools = offered.filter((tool) => keys.has(keyOf(tool)));
   if (tools.length === 0 && mode === 'required') {
-    throw refusal('unsupported_value', 'This provider can be sent none of the tools that "tool_choice" allows.');
+    throw refusal('unsupported_value', 'None of the tools that "tool_choice" allows can be sent to this provider.');
   }
   return { ...request, tools: tools.length === 0 ? null : tools, toolChoice: tools.length === 0 ? null : mode };
 }

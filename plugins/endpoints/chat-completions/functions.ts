@@ -17,7 +17,11 @@ export function withTools(body: Fields): Fields {
   const { functions: _, function_call: __, ...others } = body;
   for (const name of ['tools', 'tool_choice']) {
     if ((others[name] ?? null) !== null) {
-      throw new GatewayError('invalid_request', `Send either functions or tools, not both: "${name}" belongs to tools.`, { param: name });
+      throw new GatewayError(
+        'invalid_request',
+        `Send either functions or tools, not both: leave out "${name}", or write the functions as "tools".`,
+        { param: name },
+      );
     }
   }
   // an answer of the old form has one call

@@ -24,15 +24,15 @@ export const about = {
     answer: { 'application/json': 'LogPage' },
   },
   export: {
-    summary: 'All requests that the filters leave, as a file',
-    query: { ...filters, format: 'jsonl or csv.', limit: 'At most so many.' },
+    summary: 'All requests that match the filters, as a file',
+    query: { ...filters, format: 'jsonl or csv.', limit: 'The most requests in the file.' },
     answer: { 'application/jsonl': null, 'text/csv': null },
   },
   tail: { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } },
   request: { summary: 'One request with its texts', answer: { 'application/json': 'LoggedWhole' } },
   stats: {
     summary: 'Sums, whole or by a dimension',
-    query: { ...filters, ...sums, limit: 'At most so many rows.' },
+    query: { ...filters, ...sums, limit: 'The most rows in the reply.' },
     answer: { 'application/json': 'LogSums', 'text/csv': null },
   },
   series: {
@@ -46,5 +46,5 @@ export const about = {
     answer: { 'application/json': 'LogFacetList' },
   },
   metadataKeys: { summary: 'The names of metadata on record', query: filters, answer: { 'application/json': 'MetadataKeys' } },
-  status: { summary: 'What runs, and how its log is doing', answer: { 'application/json': 'GatewayStatus' } },
+  status: { summary: 'What runs, and the state of its log', answer: { 'application/json': 'GatewayStatus' } },
 } satisfies Readonly<Record<string, About>>;

@@ -135,7 +135,10 @@ function bucketOf(text: string | null, range: number): number {
   if (text === null) return niceBuckets.find((size) => range / size <= 120) ?? Math.ceil(range / 100 / day) * day;
   const size = parseSpan('bucket', text);
   if (size < 1000 || range / size > mostBuckets) {
-    throw badFilter('bucket', `"bucket" is at least 1s, and the time asked for holds at most ${mostBuckets} of them.`);
+    throw badFilter(
+      'bucket',
+      `"bucket" must be at least 1s, and large enough that the time from "from" to "to" has at most ${mostBuckets} buckets.`,
+    );
   }
   return size;
 }

@@ -4,10 +4,10 @@ import { nearest } from '../../../core/names.ts';
 
 /** The query parameters that are on or off. */
 const switchHelp = {
-  include_deactivated: 'true: models that are gone, too.',
-  exclude_deprecated: 'true: without models that will go.',
+  include_deactivated: 'true: deactivated models too.',
+  exclude_deprecated: 'true: without deprecated models.',
   no_training: 'true: only models and providers that do not train on requests.',
-  include_unavailable: 'true: models too whose providers are all off.',
+  include_unavailable: 'true: also models whose providers are all off.',
 };
 
 export type Switches = Readonly<Record<keyof typeof switchHelp, boolean>>;

@@ -13,7 +13,7 @@ const description = `One request shape and one response shape in front of many m
 Every answer has \`x-request-id\`, the id under which the request is on record. A header \`X-Gateway-<Name>\` of a request is stored with it as metadata.
 On requests for a model \`x-dry-run: true\` says where the request would go, \`x-cache\` (on, no-store, refresh) is about kept answers, and \`x-log-bodies: off\`
 keeps its text off the record. The answer names the provider in \`x-provider\`, and parameters that were changed or left out in \`x-adjusted\`.
-GET takes HEAD too.`;
+Each endpoint that takes GET takes HEAD too.`;
 
 const securitySchemes = {
   key: {

@@ -107,7 +107,9 @@ class Reading {
   }
 }
 
-const unfollowed: readonly Adjustment[] = [{ parameter: 'input.reasoning', change: 'dropped: nothing that it led to comes after it' }];
+const unfollowed: readonly Adjustment[] = [
+  { parameter: 'input.reasoning', change: 'dropped: no text or tool call of the assistant comes after it' },
+];
 
 /** Everything that the model said between two turns of the user. */
 class Turn {

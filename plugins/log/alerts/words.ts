@@ -62,6 +62,6 @@ export function messageOf({ rule, value, facts, since }: Standing, until: number
   const subject = subjectOf(rule, value);
   const name = `${rule.name}${subject === '' ? '' : ` (${subject})`}`;
   return escaped(
-    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Over: ${name}. ${facts}. It lasted ${spanText(until - since)}.`,
+    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Ended: ${name}. ${facts}. It lasted ${spanText(until - since)}.`,
   );
 }

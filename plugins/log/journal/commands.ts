@@ -93,7 +93,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
       part,
       state: 'fault',
       text: `${database.place} cannot be used: ${reasonOf(error)}`,
-      fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : fixOf(error),
+      fix: options.store === 'postgres' ? 'start the database, or fix url of log/journal' : fixOf(error),
     };
   }
 }

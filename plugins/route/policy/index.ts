@@ -52,7 +52,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
 /** @param pico the price of four tokens */
 function priceText(pico: number): string {
   if (pico === Infinity) return 'its price is not known';
-  return `costs $${Number((pico / 4e6).toPrecision(4))} for a million tokens, three of the prompt to one of the answer`;
+  return `costs $${Number((pico / 4e6).toPrecision(4))} for a million tokens, three quarters prompt and one quarter answer`;
 }
 
 /** @param ms infinite: the speed is not known, and a request is measuring it */

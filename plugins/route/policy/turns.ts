@@ -47,7 +47,7 @@ export class Turns {
       return order;
     }
     const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
-    const condition = order.length > 1 ? ' while all stand' : '';
+    const condition = order.length > 1 ? ' while no target rests' : '';
     return order.map((one) => ({
       offer: one.offer,
       why: () => `${one.why()}, so ${Math.round((100 * one.weight) / all)} % of the requests begin here${condition}`,

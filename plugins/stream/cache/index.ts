@@ -45,13 +45,13 @@ type Options = FromSchema<typeof schema>;
 
 export default definePlugin<Options>({
   name,
-  summary: 'kept answers for exact repeats, off until a key, a policy or a request asks',
+  summary: 'kept answers for exact repeats, off until a key, a policy or a request asks for them',
   schema,
   fields: {
     cache: {
       kind: 'text',
       description:
-        'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked. Absent where the request was refused before either.',
+        'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked. Absent where the request was refused before the cache and the providers were asked.',
     },
   },
   apply({ hooks, state, redis, metrics }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {

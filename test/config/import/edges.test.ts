@@ -96,11 +96,14 @@ describe('a setting', () => {
     ],
     [
       'router_settings: { routing_strategy: least-busy }',
-      '2: router_settings.routing_strategy: least-busy: here balanced: shares by price, success and speed',
+      '2: router_settings.routing_strategy: least-busy: the strategy here is balanced: shares by price, success and speed',
     ],
-    ['router_settings: { routing_strategy: newest }', '2: router_settings.routing_strategy: newest: has no counterpart; here weighted'],
+    [
+      'router_settings: { routing_strategy: newest }',
+      '2: router_settings.routing_strategy: newest: has no counterpart; the strategy here is weighted',
+    ],
     ['router_settings: { num_retries: 10 }', '2: router_settings.num_retries: a request asks providers 10 times at most'],
-    ['router_settings: { cooldown_time: 61 }', '2: router_settings.cooldown_time: a rest begins with a minute at most'],
+    ['router_settings: { cooldown_time: 61 }', '2: router_settings.cooldown_time: the first rest is a minute at most'],
     [
       'router_settings: { redis_host: h, redis_startup_nodes: [] }',
       '2: router_settings.redis_startup_nodes: one Redis is asked, at one address: write redis: { url: … }',
@@ -111,7 +114,7 @@ describe('a setting', () => {
     ],
     [
       'router_settings: { fallbacks: [{ b: [a] }] }',
-      '2: fallbacks of b: left out: fallbacks stand under the id of a model, and this is none',
+      '2: fallbacks of b: left out: fallbacks stand under the id of a model, and no model has this name',
     ],
     ['litellm_settings: { default_fallbacks: [b] }', '2: fallback b: left out: no model of this file has this name'],
     [
@@ -137,7 +140,7 @@ describe('a setting', () => {
     ],
     [
       'general_settings: { database_url: os.environ/PG }',
-      "2: general_settings.database_url: the log has its own database: log/journal with { store: postgres, url: ${PG} }, in another one than LiteLLM's.",
+      '2: general_settings.database_url: the log has its own database: log/journal with { store: postgres, url: ${PG} }, not the database of LiteLLM.',
     ],
   ])('%s is listed', async (yaml, expected) => {
     expect(await noteOf(`${one}${yaml}\n`)).toContain(expected);
@@ -157,7 +160,7 @@ test('a second Redis, of the router, is listed, and the same one is not', async 
       (note) => note.includes('the Redis of'),
     );
   expect(await redisNotes('redis_host: other')).toEqual([
-    '3: the Redis of router_settings: limits, the cache and all else share one Redis: the address of the cache came along, this one did not',
+    '3: the Redis of router_settings: limits, the cache and all else share one Redis: the address of the cache was imported, and this one was not',
   ]);
   expect(await redisNotes('redis_host: h, redis_port: 6379')).toEqual([]);
 });
@@ -322,7 +325,7 @@ describe('an entry of model_list', () => {
       'model_list: [{ model_name: a, litellm_params: { model: groq/a } }, { model_name: b, litellm_params: { model: groq/b } }]\nlitellm_settings: { fallbacks: [{ a: [{ model: b, temperature: 0 }] }] }\n',
     );
     expect(loaded.ok && loaded.config.routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['b']);
-    expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
+    expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model was imported');
   });
 
   test('that names no model behind its vendor is left out and listed', async () => {
@@ -461,7 +464,7 @@ describe('a virtual key', () => {
   test('with an unreadable end time is left out and listed', async () => {
     const { loaded, notes } = await ofKey({ expires: 'soon' });
     expect(loaded.ok && loaded.config.keys).toEqual([]);
-    expect(notes).toContainEqual('1: keys.json: k: left out: nobody can read the time in `expires`');
+    expect(notes).toContainEqual('1: keys.json: k: left out: the time in `expires` cannot be read');
   });
 });
 
@@ -507,11 +510,11 @@ test('entries of the same order, and those with the weight 0, are listed, becaus
   const notesOf = async (...more: readonly string[]): Promise<readonly string[]> =>
     (await imported(list(...more))).notes.filter((note) => !note.startsWith('0:'));
   expect(await notesOf('order: 1', 'order: 1', 'order: 2')).toEqual([
-    '2: order of a: those of the same order are asked one after the other here; they share no requests',
+    '2: order of a: deployments of the same order are asked one after the other here, and do not share the requests',
   ]);
   expect(await notesOf('order: 1', 'order: 2')).toEqual([]);
   expect(await notesOf('weight: 0', 'weight: 1')).toEqual([
-    '2: model_list[0].litellm_params.weight: 0 is a very small share here, not none, and it is asked where others fail: delete the entry if it must get no requests',
+    '2: model_list[0].litellm_params.weight: a weight of 0 is a very small share here, and the deployment is asked where others fail: delete the entry if it must get no requests',
   ]);
 });
 
@@ -563,7 +566,7 @@ describe('in a config of Portkey', () => {
       'p.json',
       '{ "provider": "vertex-ai", "vertex_project_id": "p", "override_params": { "model": "meta/llama" } }',
     );
-    expect(notes).toEqual(['1: target: left out: of Vertex AI, the gateway asks Gemini and Claude only']);
+    expect(notes).toEqual(['1: target: left out: the gateway asks only Gemini and Claude at Vertex AI']);
   });
 
   test('a target without a model has the model of the whole config', async () => {
@@ -605,7 +608,7 @@ describe('in a config of Portkey', () => {
       (await importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'fallback' }, targets }))).notes;
     const [first, other, second] = [target('groq', 'a', '1'), target('cerebras', 'b', '2'), target('groq', 'a', '3')];
     expect(await notesOf(first, other, second)).toEqual([
-      '1: targets[2]: it is asked before the targets of other models, beside the first target of a: a policy names each model once',
+      '1: targets[2]: this target is asked together with the first target of a, before the targets of other models: a policy names each model once',
     ]);
     expect(await notesOf(first, second, other)).toEqual([]);
   });
@@ -650,7 +653,7 @@ test('a model at Vertex AI has the facts of the catalogue, whose version is writ
         'model_list: [{ model_name: c, litellm_params: { model: vertex_ai/claude-sonnet-4@20250514, vertex_project: p, vertex_location: us-east5 } }]\n',
       )
     ).text,
-  ).toContain('prices and abilities as claude-sonnet-4 of the catalogue');
+  ).toContain('prices and abilities are those of claude-sonnet-4 in the catalogue');
 });
 
 test('names behind a wildcard have no default fallbacks, and the list says so', async () => {
@@ -696,7 +699,7 @@ test('a name that every object of JavaScript has is a name like any other that h
     '2: litellm_settings.constructor: has no counterpart',
     '4: toString: has no counterpart',
     expect.stringMatching('^0: log/journal: '),
-    '3: router_settings.routing_strategy: valueOf: has no counterpart; here weighted',
+    '3: router_settings.routing_strategy: valueOf: has no counterpart; the strategy here is weighted',
     '1: model_list[0].litellm_params.max_budget: a budget is for a day, a week, a month or all time, not toString',
   ]);
   const portkey = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "constructor": 1 }');

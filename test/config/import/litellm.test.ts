@@ -65,7 +65,7 @@ describe('providers', () => {
     expect(model(config, 'azure-responses')?.providers[0]).toMatchObject({ externalId: 'gpt-5', dialect: 'openai-responses' });
     expect(model(config, 'claude-vertex')?.providers[0]).toMatchObject({ externalId: 'claude-sonnet-4-5@20250929', dialect: 'anthropic' });
     expect(model(config, 'tuned')?.providers[0]).toMatchObject({ externalId: 'endpoints/4965075652664360960' });
-    expect(notes).toContainEqual('12: pictures (openai/dall-e-3): left out: the gateway has no door for the mode image_generation');
+    expect(notes).toContainEqual('12: pictures (openai/dall-e-3): left out: the gateway has no endpoint for the mode image_generation');
     expect(notes.filter((note) => note.includes('left out')).map((note) => note.split(' ')[1])).toEqual([
       'llama-vertex',
       'sage',
@@ -96,7 +96,9 @@ describe('providers', () => {
     expect(model(config, 'fireworks')?.providers[0]?.externalId).toBe('accounts/fireworks/models/llama-v3p3-70b-instruct');
     expect(model(config, 'hf')?.providers[0]?.externalId).toBe('deepseek-ai/DeepSeek-R1:together');
     expect(model(config, 'openrouter')?.providers[0]?.externalId).toBe('anthropic/claude-sonnet-4.5');
-    expect(notes.find((note) => note.startsWith('17:'))).toContain('nobody-knows (some-model): left out: nobody knows the vendor');
+    expect(notes.find((note) => note.startsWith('17:'))).toContain(
+      'nobody-knows (some-model): left out: the name has no prefix of a known vendor',
+    );
   });
 
   test('have their keys in variables, one variable for each secret', async () => {
@@ -190,7 +192,7 @@ describe('models', () => {
     expect(notes).toContainEqual('4: fo::*:static::*: left out: a wildcard has its * at the end');
     const other = await of('quick-start.yaml');
     expect([other.config.wildcards.map(({ id }) => id), other.draft.includes]).toEqual([['openai/*', 'anthropic/*', 'gemini/*'], false]);
-    expect(other.text).toContain('wildcards: prices of what they let through are not known');
+    expect(other.text).toContain('wildcards: the prices of models behind a wildcard are not known');
   });
 });
 

@@ -272,7 +272,7 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
         '· serving no gateway serves with this config on this machine',
         expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
         expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
-        '✗ redis does not answer: refused → start it, or fix redis.url',
+        '✗ redis does not answer: refused → start Redis, or fix redis.url',
       ]),
     ]);
   });
@@ -287,10 +287,10 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
     const said = async (url: string) => (await examined({ redis: { url } })).lines.filter((line) => / redis /.test(line));
     expect(await said(redis.url)).toEqual(['✓ redis answers']);
     expect(await said(`${redis.url}/99`)).toEqual([
-      '✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select',
+      '✗ redis cannot be used: no_database → end redis.url with the number of a database that this Redis has and that the user of redis.url may select',
     ]);
     expect(await said(sentinel.url)).toEqual([
-      '✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data',
+      '✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or of a proxy that follows the primary; a Sentinel keeps no data',
     ]);
   });
 

@@ -95,7 +95,7 @@ describe('a dry run', () => {
   it('shows the formula of `balanced` with its numbers', async () => {
     const gateway = await twoTargets({ routing: { default: { strategy: 'balanced' } } });
     expect((await explained(gateway)).candidates[0]?.reason).toBe(
-      'balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here while all stand',
+      'balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here while no target rests',
     );
   });
 

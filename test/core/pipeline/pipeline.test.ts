@@ -439,11 +439,15 @@ describe('the start', () => {
       ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}),
       'taps "log" with the option "stages", which does not exist. Did you mean "stage"?',
     ],
-    ['taps a hook with a number as its options', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
+    [
+      'taps a hook with a number as its options',
+      ({ hooks }) => hooks.log.tap(LATE as never, () => {}),
+      'with options that are not an object',
+    ],
     [
       'taps a hook with its options last',
       ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never),
-      'and come before the function',
+      'write { stage } before the function',
     ],
     [
       'throws',

@@ -126,7 +126,7 @@ describe('errors', () => {
     expect(messages()).toHaveLength(1);
     now += 6 * minute;
     await looked(2, gateway);
-    expect(messages()[1]).toBe('Over: errors above 20 %. no request in 5 min. It lasted 7 min.');
+    expect(messages()[1]).toBe('Ended: errors above 20 %. no request in 5 min. It lasted 7 min.');
     expect((await openAlerts(gateway)).data).toEqual([]);
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
   });
@@ -271,7 +271,7 @@ describe('a provider', () => {
     expect((await openAlerts(gateway)).data).toMatchObject([{ of: 'up', facts: '3 of 3 attempts failed in 5 min' }]);
     await send(gateway, 1, good);
     await looked(2, gateway);
-    expect(messages()[1]).toBe('Over: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
+    expect(messages()[1]).toBe('Ended: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
   });
 
   test('that the config no longer has is not down, although its failures are of the last minutes', async () => {
@@ -357,7 +357,7 @@ test('an alert ends after its window, although the clock was set back meanwhile'
   now += 6 * minute;
   await send(gateway, 1, good);
   await looked(2, gateway);
-  expect(messages()[1]).toMatch(/^Over: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
+  expect(messages()[1]).toMatch(/^Ended: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
 });
 
 test('counts and open alerts survive a reload and a refused reload; a removed rule sends nothing more', async () => {

@@ -166,13 +166,13 @@ function printRotated(key: ShownKey, overlapMs: number, run: Run): void {
     [
       fresh,
       '',
-      `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`,
+      `The key is shown only this once. Write this at ${key.writtenAt}, in place of the \`key\` or \`hash\` of "${name}":`,
       '',
       '    hash:',
       `      - ${hash}`,
       ...former.map((one) => `      - { hash: ${one.hash}, expires: ${one.expires} }`),
       '',
-      refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`,
+      refused === null ? 'The new key is good as soon as the gateway has read the file again.' : `The new key is refused too: ${refused}.`,
       '',
     ].join('\n'),
   );
@@ -202,7 +202,7 @@ async function turn(run: Run, disabled: boolean): Promise<void> {
   const asking = await connect(run);
   const key = await find(asking, name, run);
   if (key.source === 'yaml' && key.disabled !== disabled) {
-    throw unchanged(key, `${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true`);
+    throw unchanged(key, `${disabled ? 'Write this line there' : 'Remove this line there'}, and save the file:\n\n    disabled: true`);
   }
   const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
   if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);

@@ -198,7 +198,7 @@ function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attem
 
 function timeOf(value: unknown): number {
   const at = Date.parse(value as string);
-  if (Number.isNaN(at)) throw new Error('its time is none');
+  if (Number.isNaN(at)) throw new Error('its time is not valid');
   return at;
 }
 

@@ -135,7 +135,7 @@ async function hindranceOn(client: Client): Promise<{ text: string; fix: string 
   if (isReadOnly) {
     return {
       text: 'takes no records, because it is read-only',
-      fix: 'let url of log/journal lead to the primary; where it does, see default_transaction_read_only',
+      fix: 'set url of log/journal to the address of the primary; if it is that already, look at default_transaction_read_only',
     };
   }
   if (schema === null) return { text: `has no schema for tables: none of the search_path of ${name} is there`, fix: 'create one of them' };
@@ -152,7 +152,7 @@ async function hindranceOn(client: Client): Promise<{ text: string; fix: string 
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII') {
     return {
       text: `is in ${encoding}, so records with other characters become dead letters`,
-      fix: 'let url of log/journal lead to a database with the encoding UTF8',
+      fix: 'set url of log/journal to a database with the encoding UTF8',
     };
   }
   return null;

@@ -35,7 +35,7 @@ export function pageOf(queries: Queries, query: LogQuery, options: ListOptions):
 
 const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
 
-const noCursor = (): BadQuery => new BadQuery('This is no cursor: take it from "next" of the page before.');
+const noCursor = (): BadQuery => new BadQuery('The cursor is not valid: take it from "next" of the page before.');
 
 function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
   if (cursor === null || cursor === undefined) return where;

@@ -128,7 +128,7 @@ describe('with a gateway that runs', () => {
   test('says what to write for a key of the YAML, and where', async () => {
     const { out } = await command('keys rotate yaml');
     expect(out).toMatch(
-      /^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in the place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/,
+      /^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/,
     );
     // the printed lines are valid in the place that the command names
     const hash = JSON.parse(
@@ -145,16 +145,19 @@ describe('with a gateway that runs', () => {
     expect((await command('keys rotate yaml --overlap 0')).out).not.toContain('expires');
     const [, ended] = gateway.gateway.config.keys.find(({ name }) => name === 'rotated')?.hashes ?? [];
     expect((await command('keys rotate rotated')).out).not.toContain(ended?.hash);
-    expect(out).toMatch(/It is good as soon as the gateway has read the file again\.\n$/);
-    expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
+    expect(out).toMatch(/The new key is good as soon as the gateway has read the file again\.\n$/);
+    expect((await command('keys rotate off')).out).toMatch(/The new key is refused too: disabled\.\n$/);
   });
 
   // the command fails, because a script must not take the key for removed
   test.each([
-    ['keys disable yaml', /^"yaml" is not changed: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
+    [
+      'keys disable yaml',
+      /^"yaml" is not changed: it is written at \S+:\d+\. Write this line there, and save the file:\n\n {4}disabled: true$/,
+    ],
     [
       'keys enable off --json',
-      /^"off" is not changed: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/,
+      /^"off" is not changed: it is written at \S+:\d+\. Remove this line there, and save the file:\n\n {4}disabled: true$/,
     ],
     ['keys delete yaml --json', /^"yaml" is not changed: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
   ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {

@@ -50,7 +50,7 @@ describe('the flags of the log', () => {
 
   it.each<[string, RegExp]>([
     ['logs --staus ok', /unknown option --staus\. Did you mean --status/],
-    ['logs --status erorr', /"erorr" is no status\. Did you mean "error"\?/],
+    ['logs --status erorr', /"erorr" is no value of "status"\. Did you mean "error"\?/],
     ['logs --latency 2s', /write for example --latency '>2s'\.$/],
     ['logs --since foo', /^"foo" is no span of time; write for example --since 15m, 24h, 7d or 4w\.$/],
     ['logs --from foo', /write for example --from 2026-03-01 or --from 2026-03-01T14:30:00Z\.$/],
