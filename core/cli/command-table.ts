@@ -22,7 +22,7 @@ const out: Flag = {
 
 const route = {
   model: { type: 'string', short: 'm', value: 'NAME', help: 'the model or policy that the request names (default: auto)' },
-  key: { type: 'string', short: 'k', value: 'NAME', help: 'route as the caller with this key; its name in the config' },
+  key: { type: 'string', short: 'k', value: 'NAME', help: 'route as the caller whose key has this name' },
   meta: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'a metadata value; may be given several times' },
   stream: { type: 'boolean', help: 'as a stream' },
   effort: { type: 'string', value: 'E', help: 'reasoning effort: low, medium, high, …' },

@@ -173,7 +173,7 @@ function readOne(read: Read, draft: Draft): Deployment[] {
   const vendor = Object.hasOwn(vendors, split.prefix) ? vendors[split.prefix] : undefined;
   if (vendor === undefined) {
     return leave(
-      `there is no dialect for ${split.prefix}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``,
+      `there is no dialect for ${split.prefix}. If it speaks chat completions, write a provider with \`dialect: openai-chat\` and its \`base_url\``,
     );
   }
   const given = new Given(split.model, params, { path, draft });

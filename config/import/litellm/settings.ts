@@ -136,7 +136,7 @@ const callbacks: Read = (value, { draft, path }) => {
     } else {
       draft.note(
         path,
-        'where it takes OTLP over HTTP, log/otel sends traces there (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS); else a plugin at `log` (examples/webhook.ts)',
+        'if it takes OTLP over HTTP, log/otel can send it traces: set OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS; if not, write a plugin at `log` (examples/webhook.ts)',
         name,
       );
     }
@@ -227,7 +227,7 @@ function redisUrl(params: Fields, { draft, path }: Place): string | null {
   if (password === null || password === 'none') return `${scheme}://${end}`;
   draft.note(
     path,
-    'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX',
+    'in the address, write each character of the password as %XX that is not a letter, a digit or one of - . _ ~',
     'the password of Redis',
   );
   return `${scheme}://${given.text('username', 'redis_username') ?? ''}:${password}@${end}`;
@@ -240,7 +240,7 @@ const identity: Read = (value, { draft, path }) =>
 
 const readers: Readonly<Record<string, Read>> = {
   disable_spend_logs: (value, { draft, path }) =>
-    void (value === true && draft.note(path, 'every request is on record; `log/journal` without its line under `plugins` keeps nothing')),
+    void (value === true && draft.note(path, 'every request is on record; to keep no record, remove `log/journal` from `plugins`')),
   master_key: masterKey,
   max_budget: budget,
   default_key_generate_params: ofKeys,

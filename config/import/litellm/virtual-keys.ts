@@ -58,7 +58,7 @@ export function writeKeys({ pages, ...more }: KeySources): void {
     more.draft.notes.push({
       line: 0,
       what: pages.map(({ name }) => name).join(', '),
-      todo: `LiteLLM has ${all} keys, and ${here} of them are here: ask it for the other pages too (page=2), and name all files behind the config`,
+      todo: `LiteLLM has ${all} keys, and ${here} of them are here: ask LiteLLM for the other pages too (page=2), and write the names of all key files after the config`,
     });
   }
 }

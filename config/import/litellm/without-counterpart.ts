@@ -9,7 +9,7 @@ const notify = "`alerts` tells a webhook, Slack's too, of errors, latency, cost 
 export const settingsAdvice: Readonly<Record<string, string>> = bare({
   retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
   model_group_retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
-  allowed_fails_policy: '`breaker` of a provider counts failures of the provider; those of the caller count for nothing',
+  allowed_fails_policy: '`breaker` of a provider counts failures of the provider; errors of the caller are not counted',
   retry_after: '`retry.base_ms` is the longest pause before the first retry; the delay that a provider asks for counts',
   max_fallbacks: '`max_attempts` limits the calls of one request',
   routing_strategy_args: 'has no counterpart: what a strategy looks at is in docs/staying-up.md',

@@ -122,7 +122,7 @@ export function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   return [{ names: [], group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId, prefix }];
 }
 
-const otherVendor = 'If it speaks chat completions: a provider with `dialect: openai-chat` and its `base_url`';
+const otherVendor = 'If it speaks chat completions, write a provider with `dialect: openai-chat` and its `base_url`';
 
 /** The target's settings under LiteLLM's names. */
 function paramsOf(fields: Fields, { key, vendor }: { readonly key: string | null; readonly vendor: string }): Fields {

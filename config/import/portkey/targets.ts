@@ -29,8 +29,8 @@ export function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   return groups.flatMap((group, at) => (at === first ? group : group.map((target) => ({ ...target, isStandby: true as const }))));
 }
 
-const nextTarget = 'the next target is asked after 429, 5xx, a time-out, a broken connection, a refused key or an empty account';
-const nested = 'policies do not stand in policies: its targets stand beside the others, as candidates or as fallbacks';
+const nextTarget = 'the next target is asked after 429, 5xx, a timeout, a broken connection, a refused key or an empty account';
+const nested = 'a policy cannot contain a policy: the targets of the inner one are candidates or fallbacks of the outer one';
 
 /** The weight of a target inside its group. */
 function weightOf({ isStandby, isShared, params }: Target): number {

@@ -185,7 +185,7 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
 const redisFixes: Readonly<Partial<Record<string, string>>> = {
   auth_failed: 'set the right user and password in redis.url',
   certificate:
-    'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',
+    'set NODE_EXTRA_CA_CERTS to the file with the certificate of the authority, and write in redis.url the host name that the certificate of Redis is for',
   loading: 'wait until Redis has read its data',
   no_database: 'end redis.url with the number of a database that this Redis has and that the user of redis.url may select',
   replica: 'set redis.url to the address of the primary, or of a proxy that follows the primary',

@@ -135,10 +135,7 @@ function bucketOf(text: string | null, range: number): number {
   if (text === null) return niceBuckets.find((size) => range / size <= 120) ?? Math.ceil(range / 100 / day) * day;
   const size = parseSpan('bucket', text);
   if (size < 1000 || range / size > mostBuckets) {
-    throw badFilter(
-      'bucket',
-      `"bucket" must be at least 1s, and large enough that the time from "from" to "to" has at most ${mostBuckets} buckets.`,
-    );
+    throw badFilter('bucket', `"bucket" must be at least 1s, and large enough that the time asked for has at most ${mostBuckets} buckets.`);
   }
   return size;
 }

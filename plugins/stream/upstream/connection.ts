@@ -142,8 +142,8 @@ function reasonOf(code: string): Reason {
 
 const reasons: Readonly<Record<string, Reason>> = {
   ECONNREFUSED: { why: 'it refused the connection' },
-  ENOTFOUND: { why: 'its name is not known' },
-  EAI_AGAIN: { why: 'its name could not be looked up' },
+  ENOTFOUND: { why: 'the name of its host is not known' },
+  EAI_AGAIN: { why: 'the name of its host could not be looked up' },
   EHOSTUNREACH: { why: 'there is no route to its host' },
   ENETUNREACH: { why: 'there is no route to its network' },
   UND_ERR_INVALID_ARG: { why: 'the path, a header or the body of the request to it is not valid in HTTP; look at its dialect and its key' },

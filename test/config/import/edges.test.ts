@@ -123,7 +123,7 @@ describe('a setting', () => {
     ],
     [
       'general_settings: { disable_spend_logs: true }',
-      '2: general_settings.disable_spend_logs: every request is on record; `log/journal` without its line under `plugins` keeps nothing',
+      '2: general_settings.disable_spend_logs: every request is on record; to keep no record, remove `log/journal` from `plugins`',
     ],
     [
       'litellm_settings: { max_budget: 1000000000 }',

@@ -283,7 +283,7 @@ describe('settings', () => {
       [],
     ]);
     expect((await of('keys-and-budgets.yaml', page('a', 'b'))).notes).toContain(
-      '0: keys.json: LiteLLM has 3 keys, and 2 of them are here: ask it for the other pages too (page=2), and name all files behind the config',
+      '0: keys.json: LiteLLM has 3 keys, and 2 of them are here: ask LiteLLM for the other pages too (page=2), and write the names of all key files after the config',
     );
   });
 

@@ -359,7 +359,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     const inward = await imageGateway({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.2', '::1'] } });
     expect(await errorOf(await inward.see([`${named}/a.png`]))).toMatchObject(refused('not one of the public internet'));
     const unknown = await imageGateway({ ways: { resolve: async () => [] } });
-    expect(await errorOf(await unknown.see([`${named}/a.png`]))).toMatchObject(refused('name is not known'));
+    expect(await errorOf(await unknown.see([`${named}/a.png`]))).toMatchObject(refused('name of its host is not known'));
     // the name has a public address first, and a private one a moment later
     const found = [['127.0.0.1'], ['10.0.0.1']];
     const turning = await imageGateway({ ways: { resolve: async () => found.shift() ?? [] } });

@@ -104,7 +104,7 @@ export function reasonOf(error: unknown): string {
   const code = String((error as { code?: unknown }).code);
   const message = messageOf(error) || code;
   if (!isUntrusted(code)) return message;
-  return `${message.split(';', 1).join('')}: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate`;
+  return `${message.split(';', 1).join('')}: write sslrootcert=FILE into the url, where FILE has the certificate of the authority that signed the server's certificate; sslmode=no-verify takes any certificate`;
 }
 
 const day = 86_400_000;

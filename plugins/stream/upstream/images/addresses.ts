@@ -75,7 +75,7 @@ export const lookupBy =
 
 const look = callbackify(async (name: string, { isAllowed, resolve: addressesOf }: Reach) => {
   const found = await addressesOf(name);
-  if (found.length === 0) throw new Unreached('its name is not known', false);
+  if (found.length === 0) throw new Unreached('the name of its host is not known', false);
   const allowed = found.filter(isAllowed);
   if (allowed.length === 0) throw forbidden();
   return allowed.map((address) => ({ address, family: isIP(address) }));

@@ -90,7 +90,7 @@ describe('a self-signed certificate', () => {
   afterAll(() => void server.close());
 
   const told =
-    'self-signed certificate: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate';
+    "self-signed certificate: write sslrootcert=FILE into the url, where FILE has the certificate of the authority that signed the server's certificate; sslmode=no-verify takes any certificate";
   const url = (): string => `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/logs?sslmode=require`;
 
   test('is reported with what the operator can do, in the words of this gateway only', async () => {
