@@ -10,7 +10,7 @@ export const targetCommands: readonly Command<never>[] = [
     name: 'targets',
     summary: 'list the targets of the running gateway: which rest or are asked last, why and until when',
     words: '[wake NAME]',
-    flags: { all: { type: 'boolean', short: 'a', help: 'also those that were never asked' } },
+    flags: { all: { type: 'boolean', short: 'a', help: 'also those without a call in the last 30 s' } },
     examples: ['gateway targets', 'gateway targets wake my-server/my-model'],
     run: (run) => (run.words.length === 0 ? list(run) : wake(run)),
   },
@@ -25,7 +25,7 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
   const chosen = flags.has('all') ? data : data.filter((target) => !isWell(target) || target.calls > 0);
   const rows = chosen.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
-  print(`${summaryOf(data)}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+  print(`${summaryOf(data)}${chosen.length < data.length ? '; --all also lists those without a call in the last 30 s' : ''}\n`);
 }
 
 /** `12 targets, 1 at rest, 1 to be tried again, 2 asked last` */

@@ -151,7 +151,7 @@ export async function limitMetrics(parts: ShownParts): Promise<Metric[]> {
       type: 'gauge',
       across: 'largest',
       name: 'gateway_limit_allowed',
-      help: 'The size of the same limits.',
+      help: 'The size of each limit that gateway_limit_used shows.',
       samples: samples(({ allowed }) => Number(allowed)),
     },
     {

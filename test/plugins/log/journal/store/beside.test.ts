@@ -243,7 +243,7 @@ describe('gateway doctor, for a database that answers and accepts no records', (
     expect(await found(url)).toEqual([
       'fault',
       'takes no records, because it is read-only',
-      expect.stringContaining('lead to the primary'),
+      expect.stringContaining('to the address of the primary'),
     ]);
   });
 
