@@ -101,6 +101,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   maxItems: (error) => ({ message: `has ${(error.data as unknown[]).length} entries, at most ${textParam(error, 'limit')}` }),
   uniqueItems: (error) => ({ message: `the entries ${Number(param(error, 'i')) + 1} and ${Number(param(error, 'j')) + 1} are the same` }),
   minimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, at least ${textParam(error, 'limit')}` }),
+  exclusiveMinimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, more than ${textParam(error, 'limit')}` }),
   maximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, at most ${textParam(error, 'limit')}` }),
   anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
   oneOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),

@@ -237,12 +237,16 @@ function applyAll(plugins: readonly LoadedPlugin[], { watch, gatewayOf, teardown
     const run = apply(loaded, gatewayOf(name));
     if (run !== undefined) teardowns.push({ plugin: name, run });
   }
-  watch.seal();
+  watch.seal((name) => placeOf(plugins.find(({ plugin }) => plugin.name === name)));
 }
 
+/** The place of a plugin's entry in the config file, and a space; empty where no file lists the plugin. */
+const placeOf = (loaded: LoadedPlugin | undefined): string => (loaded?.writtenAt === undefined ? '' : `${loaded.writtenAt()} `);
+
 /** Applies a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
-function apply({ plugin, options, writtenAt }: LoadedPlugin, gateway: Gateway): Teardown | undefined {
-  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt()} `}${refusalOf(plugin.name, why)}`;
+function apply(loaded: LoadedPlugin, gateway: Gateway): Teardown | undefined {
+  const { plugin, options } = loaded;
+  const refusal = (why: unknown): string => placeOf(loaded) + refusalOf(plugin.name, why);
   let result: unknown;
   try {
     result = plugin.apply(gateway, options);

@@ -124,7 +124,10 @@ async function refused(cause: unknown, { host, port }: Place): Promise<unknown> 
   const { code, name } = cause as NodeJS.ErrnoException;
   const reason = name === 'GetPortError' ? await refusalOf({ host, port }) : code;
   if (reason === 'EADDRINUSE') {
-    return new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+    return new PortInUse(
+      `Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port < 65_535 ? port + 1 : port - 1}`,
+      { cause },
+    );
   }
   const why = reason === undefined ? undefined : reasons[reason];
   return why === undefined ? cause : new UnusableSocket(why({ host, port }), { cause });

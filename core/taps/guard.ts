@@ -37,8 +37,11 @@ interface AnyHook {
 export interface Guard {
   /** From here on only this plugin may tap, under its own name; null: no plugin may. */
   enter(plugin: string | null): void;
-  /** No tap after this, and every `before` must have named a tap. */
-  seal(): void;
+  /**
+   * No tap after this, and every `before` must have named a tap.
+   * @param placeOf the place of a plugin in the config, for the message
+   */
+  seal(placeOf?: (plugin: string) => string): void;
   /** Milliseconds that each plugin has taken of all requests so far. */
   spentMs(): ReadonlyMap<string, number>;
 }
@@ -93,13 +96,13 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
     enter(plugin) {
       owner = plugin;
     },
-    seal() {
+    seal(placeOf = () => '') {
       owner = null;
       for (const { hook, plugin, before } of placed) {
         const known = (hooks[hook] as AnyHook).taps.map((tap) => tap.name);
         if (!known.includes(before)) {
           throw new Error(
-            `plugin "${plugin}" taps "${hook}" before "${before}", but no plugin of this name taps "${hook}" (these do: ${known.join(', ')})`,
+            `${placeOf(plugin)}plugin "${plugin}" taps "${hook}" before "${before}", but no plugin of this name taps "${hook}" (these do: ${known.join(', ')})`,
           );
         }
       }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
 import { formatDollars } from '../../../core/money.ts';
 import type { Replying } from '../../../core/pipeline/context.ts';
+import { counted } from '../../../core/table.ts';
 import { periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, BudgetLevel, Level, Refusal, Subject } from './ledger.ts';
 
@@ -30,27 +31,27 @@ export function errorOf(refusal: Refusal, { tokens, pico }: Ask, now: number): G
   if (lack === 'concurrent') {
     return new GatewayError(
       'concurrency_limit_exceeded',
-      `The limit of ${caps.concurrent} requests at one time for ${whom} is reached. There is room again when one of them ends.`,
+      `The limit of ${counted(caps.concurrent as number, 'request')} at one time for ${whom} is reached. There is room again when one of them ends.`,
       retry,
     );
   }
   if (lack === 'requests') {
     return new GatewayError(
       'rate_limit_exceeded',
-      `The limit of ${caps.requests} requests per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`,
+      `The limit of ${counted(caps.requests as number, 'request')} per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`,
       retry,
     );
   }
   if (waitMs === null) {
     return new GatewayError(
       tooLarge,
-      `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`,
+      `This request may take ${counted(tokens, 'token')}, more than the whole limit of ${counted(caps.tokens as number, 'token')} per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`,
       { plugin: name },
     );
   }
   return new GatewayError(
     'rate_limit_exceeded',
-    `The limit of ${caps.tokens} tokens per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`,
+    `The limit of ${counted(caps.tokens as number, 'token')} per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`,
     retry,
   );
 }

@@ -11,15 +11,18 @@ const refusal = async (host: string, port: number, more: object = {}): Promise<E
     (thrown: unknown) => thrown as Error,
   );
 
-it('an address that is in use is refused with another port', async () => {
+it.each([
+  ['the next port', 0, 1],
+  ['the port before the last one', 65_535, -1],
+])('an address that is in use is refused with %s', async (_, wanted, step) => {
   const other = createServer();
-  await new Promise((resolve) => other.listen(0, '127.0.0.1', () => resolve(null)));
+  await new Promise((resolve) => other.listen(wanted, '127.0.0.1', () => resolve(null)));
   const { port } = other.address() as AddressInfo;
   const error = await refusal('127.0.0.1', port);
   other.close();
   expect([error instanceof PortInUse, error.message]).toEqual([
     true,
-    `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another: --port ${port + 1}`,
+    `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another: --port ${port + step}`,
   ]);
 });
 

@@ -141,7 +141,9 @@ describe('a `before` that names nobody', () => {
     const { hooks, watch, as } = guarded();
     as('a/one', () => hooks.attempted.tap('a/one', () => {}));
     as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: 'a/misspelt' }, () => {}));
-    expect(() => watch.seal()).toThrow('plugin "a/two" taps "attempted" before "a/misspelt"');
+    expect(() => watch.seal((plugin) => `file of ${plugin}: `)).toThrow(
+      'file of a/two: plugin "a/two" taps "attempted" before "a/misspelt"',
+    );
   });
 
   it('moves a tap to the front where the name exists', () => {

@@ -317,7 +317,7 @@ describe('limits by provider and model', () => {
     expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).message]).toEqual([
       429,
       '20',
-      'The limit of 1 requests per minute for the provider "two" is reached. There is room again in 20 s.',
+      'The limit of 1 request per minute for the provider "two" is reached. There is room again in 20 s.',
     ]);
     clock.now += 20_000;
     expect((await gateway.chat({})).headers.get('x-provider')).toBe('two');
