@@ -40,7 +40,7 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
   const found = usual.find((name) => metaKeys.includes(name));
   const by = nameAsWritten(params.get('by') ?? '') || (found === undefined ? byHistory : `meta.${found}`);
   if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) {
-    throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
+    throw badFilter('by', 'Conversations are grouped by meta.<key>, or by history.');
   }
   const { data, ...scanned } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
   return { by, metaKeys, ...scanned, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };

@@ -57,8 +57,8 @@ export function BreakdownPage({ params }) {
   return html`<${Head} title="Breakdown">
       <${TimeRange} params=${params} />
       <${ExportMenu} files=${[
-        [`/api/stats?limit=1000&${rows}`, 'CSV', 'one row a value, every number'],
-        [`/api/series?bucket=${bucketMs / 1000}s&${rows}`, 'CSV over time', 'one row a value and time'],
+        [`/api/stats?limit=1000&${rows}`, 'CSV', 'one row per value, with all figures'],
+        [`/api/series?bucket=${bucketMs / 1000}s&${rows}`, 'CSV over time', 'one row per value and time'],
       ]} />
       <${ViewsMenu} href=${withParams({}, params)} />
     <//>
@@ -83,7 +83,7 @@ export function BreakdownPage({ params }) {
     ${
       data !== null &&
       (data.total.requests === 0
-        ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>`
+        ? html`<${Notice} icon="search" title="No request matches">Choose a longer time range, or remove a filter.<//>`
         : html`<div class=${loading ? 'is-loading' : ''}>
           <${Answer} data=${data} range=${shownRange} isOverTime=${isOverTime} top=${top} params=${params} />
         </div>`)

@@ -40,7 +40,7 @@ export function ConfigPage({ params }) {
 
 function LastReload({ reload }) {
   if (reload === null || reload.problems === null) return null;
-  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last valid config is still in force`}>
+  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last good config stays in use`}>
     <pre class="problems">${reload.problems}</pre>
   <//>`;
 }
@@ -111,19 +111,19 @@ function Taken({ of: { changes, hash } }) {
   return html`${mark}${hash !== null && html` <code class="soft">${hash.slice(0, 8)}</code>`}`;
 }
 
-const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'nothing that counts' : plural(shown.length + more, 'change'));
+const wordsOf = ({ shown, more }) => (shown.length === 0 ? 'no change of a value' : plural(shown.length + more, 'change'));
 
 const beforeOf = (before) => (before === null ? html`<span class="soft">added</span>` : html`<del>${before}</del>`);
 
 /** A secret is shown as a mask, so a secret that changed has the same text before and after. */
 function afterOf(before, after) {
   if (after === null) return html`<span class="soft">removed</span>`;
-  return before === after ? html`<span class="soft">is another one</span>` : html`<ins>${after}</ins>`;
+  return before === after ? html`<span class="soft">has another value</span>` : html`<ins>${after}</ins>`;
 }
 
 const Details = ({ changes: { shown, more } }) =>
   shown.length === 0
-    ? html`<p class="soft">The config that runs is the same: comments have changed, or something that was put back.</p>`
+    ? html`<p class="soft">The config that runs is the same: only comments have changed, or a change was undone.</p>`
     : html`<ul class="changes">
       ${shown.map(
         ({ path, before, after }) => html`<li key=${path}>

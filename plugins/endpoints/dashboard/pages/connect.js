@@ -46,7 +46,7 @@ export function ConnectPage({ params }) {
           <header><h2>What every client needs</h2></header>
           <dl class="facts">
             <div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div>
-            <div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div>
+            <div><dt>Key</dt><dd>one of the config (<code>keys:</code>) or of the page Keys, as a bearer token; any text while the gateway is open</dd></div>
             <div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div>
           </dl>
         </section>
@@ -81,13 +81,13 @@ function Watch({ model, mark, isMarked, isKnown }) {
     setTesting(false);
   };
   const [last] = seen;
-  const call = html`Use the client, and its call for <code>${model}</code> is shown here.`;
-  const button = html`<button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button>`;
+  const call = html`Use the client, and its request for <code>${model}</code> is shown here.`;
+  const button = html`<button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test request</button>`;
   return html`<div class="watch">
     ${
       last === undefined
-        ? html`<${Notice} icon="clock" title="Waiting for a call">
-          ${isMarked ? 'Run the snippet, and this turns green.' : call} ${button}
+        ? html`<${Notice} icon="clock" title="Waiting for a request">
+          ${isMarked ? 'Run the snippet, and this notice turns green.' : call} ${button}
         <//>`
         : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`
     }
@@ -97,11 +97,11 @@ function Watch({ model, mark, isMarked, isKnown }) {
 
 function Call({ record: { id, outcome, status, error, model, requestedModel, durationMs, userAgent }, isOwn, many }) {
   const isAnswered = outcome === 'answered';
-  const title = isAnswered ? (isOwn ? 'Connected' : 'A call was answered') : `A call came; its outcome is "${outcome}"`;
+  const title = isAnswered ? (isOwn ? 'Connected' : 'A request was answered') : `A request came; its outcome is "${outcome}"`;
   const caller = isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `;
   const fault = error === null ? '' : ` ${error.code}: ${error.message}`;
   const said = `${caller}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${fault}`;
   return html`<${Notice} tone=${isAnswered ? 'good' : isOwn ? 'bad' : 'warn'} icon=${isAnswered ? 'check' : 'cross'} title=${title}>
-    ${said} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.
+    ${said} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'request')} since this page was opened.
   <//>`;
 }

@@ -37,9 +37,9 @@ function List({ params }) {
   // while other conversations are loading, the select shows the new key, and the list is still that of the key before
   const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
-  const options = names.map((name) => [name, name === byHistory ? 'their growing history' : name]);
+  const options = names.map((name) => [name, name === byHistory ? 'message history' : name]);
   return html`<${Head} title="Conversations">
-      <label class="head-pick">Known by <${Select} aria-label="Known by" value=${by} options=${options} onChange=${choose} /></label>
+      <label class="head-pick">Grouped by <${Select} aria-label="Grouped by" value=${by} options=${options} onChange=${choose} /></label>
       <${TimeRange} params=${params} />
     <//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
@@ -53,7 +53,7 @@ function List({ params }) {
 }
 
 function WhatIsNeeded({ by }) {
-  if (by === byHistory) return 'Requests whose text is kept are needed.';
+  if (by === byHistory) return 'No chat request in this time has a kept text. Choose a longer time, or turn on bodies of log/journal.';
   const header = html`<code>X-Gateway-${by.slice('meta.'.length)}</code>`;
   return html`No request has <code>${by}</code>. A caller sets it by the header ${header}.`;
 }
@@ -85,7 +85,7 @@ function Table({ data: { by, data, isAll, requests }, params }) {
         </tr>`,
       )}</tbody>
     </table></div>
-    ${!isAll && html`<p class="soft">${newest}; choose a shorter time for older ones.</p>`}`;
+    ${!isAll && html`<p class="soft">${newest}; choose a time that ends earlier to see older ones.</p>`}`;
 }
 
 function One({ params }) {

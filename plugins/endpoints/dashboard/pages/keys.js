@@ -56,15 +56,15 @@ export function KeysPage() {
 }
 
 function StoreAway() {
-  const known = 'The keys below are good; keys of the store may be missing, and when a key was last used is not known.';
-  return html`<${Notice} tone="warn" title="The store of the keys is away">${known} None can be made or changed until it is back.<//>`;
+  const known = 'The keys below are good. Keys of the store may be missing, and the times of last use are not known.';
+  return html`<${Notice} tone="warn" title="The store of the keys is away">${known} No key can be made or changed until the store is back.<//>`;
 }
 
 function OpenGateway({ data: { store, open } }) {
   const cost = open !== null && open.cost !== null && html`, ${aboutSum(money(open.cost), open)}`;
   const asked = open !== null && html` ${plural(open.requests, 'request')} in the last 30 days${cost}.`;
   return html`<${Notice} icon="keys" title="The gateway is open">
-      The config lists no keys, so everybody who reaches this machine may ask.${asked}
+      The config lists no keys, so every program on this machine may ask. Requests from other machines are refused.${asked}
     <//>
     <div class="columns">
       <${FirstKey} canMake=${store === 'good'} />
@@ -110,16 +110,16 @@ const FirstKey = ({ canMake }) => html`<section class="card steps">
   <header><h2>A key for each caller</h2></header>
   <ol>
     <li>
-      <b>Make one.</b> ${canMake ? 'New key shows it once. Or write it into the config:' : 'Write it into the config:'}
+      <b>Make one.</b> ${canMake ? 'The button “New key” shows it once. Or write it into the config:' : 'Write it into the config:'}
       <div class="code">
         <pre tabindex="0" aria-label="A key in the config"><code>${written}</code></pre>
         <${Copy} text=${written} what="YAML" />
       </div>
     </li>
     <li>
-      <b>Give it to its caller.</b> It is sent as a bearer token; <a href="/dashboard/connect">Connect</a> has the lines for each client.
+      <b>Give it to its caller.</b> It is sent as a bearer token; <a href="/dashboard/connect">Connect</a> has a snippet for each client.
     </li>
-    <li><b>Close the door.</b> A key in the config does so by itself; for keys that are made here, ${requireKeys} does.</li>
+    <li><b>Refuse requests without a key.</b> A key in the config does that by itself. For keys that are made here, set ${requireKeys}.</li>
   </ol>
   <p class="soft">From then on the log, budgets and limits know each caller by name.</p>
 </section>`;
@@ -148,7 +148,7 @@ const soonMs = 7 * 86_400_000;
 function State({ of }) {
   const refused = whyRefused(of);
   if (refused === 'not taken') {
-    return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts">
+    return html`<span class="mark mark-bad" title="The config has a key of this name, and the key of the config counts">
       <${Icon} name="cross" />
       ${refused}
     </span>`;
@@ -168,7 +168,7 @@ function limitsText(limits) {
   return [
     requests && `${count(requests)} requests/min`,
     tokens && `${compact(tokens)} tokens/min`,
-    concurrent && `${count(concurrent)} at one time`,
+    concurrent && `${count(concurrent)} requests at one time`,
     budget && `${money(budget.dollars)} per ${budget.per}`,
   ]
     .filter(Boolean)

@@ -107,7 +107,7 @@ function useLogs(params, { range, order, cursor, isLive }) {
 function LogsHead({ params, wish: { wantsLive, isLive }, names, keyed, isConnected }) {
   const rows = apiParams(params);
   const files = [
-    [`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'],
+    [`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row per request, metadata as columns'],
     [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies'],
   ];
   return html`<${Head} title="Logs">
@@ -123,9 +123,9 @@ function LogsHead({ params, wish: { wantsLive, isLive }, names, keyed, isConnect
 function NotTogether({ params, wish: { order, wantsLive, isLive } }) {
   const noTail =
     order === null
-      ? 'The live tail does not look into bodies: while a text is looked for it is off.'
-      : 'The live tail has the newest first: while the list is sorted it is off.';
-  const noOrder = 'A search for a text has the newest first: it is not sorted.';
+      ? 'The live tail cannot search in bodies, so it is off during a text search.'
+      : 'The live tail shows the newest requests first, so it is off while the list is sorted.';
+  const noOrder = 'A text search shows the newest requests first and cannot be sorted.';
   return html`${wantsLive && !isLive && html`<p class="soft" role="status">${noTail}</p>`}
     ${params.has('sort') && params.get('q') && html`<p class="soft" role="status">${noOrder}</p>`}`;
 }
@@ -139,12 +139,12 @@ function histogramOf({ points, bucketMs, begin }, shownRange, params) {
 function Sums({ data, histogram, loading, mayCome }) {
   const { total, more, fault } = data;
   return html`${total && html`${histogram}<${Totals} total=${total} loading=${loading} />`}
-    ${more && !total && mayCome && html`<div class="summing" role="status">Adding up all that match…</div>`}
+    ${more && !total && mayCome && html`<div class="summing" role="status">Adding up all matching requests…</div>`}
     ${fault && html`<${NoSums} fault=${fault} />`}`;
 }
 
 const NoSums = ({ fault }) =>
-  html`<${Notice} tone="bad" title="What matches could not be added up">${fault.message} A shorter range has less to add up.<//>`;
+  html`<${Notice} tone="bad" title="The matching requests could not be added up">${fault.message} Choose a shorter time range.<//>`;
 
 /** The button that shows the rows that came while somebody read. A screen reader says how many rows wait. */
 function Waiting({ count, release }) {
@@ -209,7 +209,7 @@ function LiveSwitch({ isLive, wantsLive, isConnected }) {
     class="button live ${isLive ? 'is-live' : ''}"
     aria-current=${isLive ? 'true' : undefined}
     href=${liveHref(wantsLive)}
-    title="Requests as they end, of this instance (l)"
+    title="Show requests of this instance as they end (l)"
   ><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
 }
 
@@ -226,7 +226,7 @@ function Totals({ total, loading }) {
 }
 
 const Unpriced = ({ many }) =>
-  html`<span class="soft" title="no price in the catalogue, or a count is missing">and ${count(many)} without a price</span>`;
+  html`<span class="soft" title="no price in the catalogue, or a token count is missing">and ${count(many)} without a price</span>`;
 
 /** The notice for a range that begins before the oldest record: records are deleted after some days, so the range is not complete. */
 function Cut({ range, days }) {

@@ -74,7 +74,7 @@ function List({ data, params, chosen, offReason }) {
     ${notKnown.length > 0 ? html`<${NoBound} words=${notKnown} />` : shown.length === 0 ? html`<${NoModel} isAll=${isAll} />` : table}`;
 }
 
-const ofPrices = 'prices are dollars per million tokens, and "price" is the higher one of input and output.';
+const ofPrices = 'prices are dollars per million tokens, and "price" is the higher one of the input and the output price.';
 const boundsInWords = `Bounds of ${boundNames.join(', ')}; ${ofPrices}`;
 
 /** The line to find models by words and bounds, and the words that are offered for it. */
@@ -105,7 +105,7 @@ function Finder({ text, isAll, models }) {
       </span>
     </div>
     <p class="search-words-line" role="group" aria-label="Only models with">
-      ${offered.map(wordOf)} <span class="soft" title=${boundsInWords}>of one provider; prices per million tokens</span>
+      ${offered.map(wordOf)} <span class="soft" title=${boundsInWords}>all words must hold for one provider; prices per million tokens</span>
     </p>`;
 }
 
@@ -121,13 +121,13 @@ function CompareBar({ chosen }) {
 }
 
 const NoBound = ({ words }) =>
-  html`<${Notice} icon="search" title=${`"${words.join(' ')}" is no bound of a model`}>
+  html`<${Notice} icon="search" title=${`"${words.join(' ')}" is not a known bound`}>
     Write one of ${boundNames.join(', ')} ${'with < or > and a number: '}
     <code>${'price<2'}</code>, <code>${'context>=1m'}</code>.
   <//>`;
 
 function NoModel({ isAll }) {
-  const more = html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`;
+  const more = html`<a href=${withParams({ show: 'all' })}>Search the whole catalogue</a>, including the models whose provider is off.`;
   return html`<${Notice} icon="search" title="No model like that">${isAll ? '' : more}<//>`;
 }
 
@@ -204,7 +204,7 @@ function Detail({ model, offReason }) {
     ${model.aliases.length > 0 && html`<p class="soft">Also called ${model.aliases.join(', ')}</p>`}
     <div class="table-scroll"><table class="table">
       <thead><tr>
-        <th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th>
+        <th scope="col">Provider</th><th scope="col">Name at the provider</th><th scope="col" class="num">Input /M</th>
         <th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th>
         <th scope="col">Reasoning</th><th scope="col">Last 24 h</th><th scope="col">Last answers</th>
       </tr></thead>

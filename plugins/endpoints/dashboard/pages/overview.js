@@ -91,7 +91,7 @@ function Filled({ data, alerts, range, rank, params }) {
     <div class="charts">
       <section class="card wide">
         <header>
-          <h2>Requests ${data.begin !== null && html`<span class="soft">from the first one on</span>`}</h2>
+          <h2>Requests ${data.begin !== null && html`<span class="soft">since the first request</span>`}</h2>
           <a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a>
         </header>
         <${RequestHistogram}
@@ -244,7 +244,7 @@ function MetaTop({ data, rank, link, params }) {
     rank=${rank}
     link=${link(`meta.${data.meta}`)}
     more=${withMore(params, `meta.${data.meta}`, rank)}
-    none="without it"
+    none="(none)"
   />`;
 }
 
@@ -294,7 +294,7 @@ function FaultRow({ fault, params }) {
   const pill = html` <span class="pill">${rescued === many ? 'all' : count(rescued)} rescued</span>`;
   return html`<li><a href=${hrefOfFault(fault, params)}>
     <b class="error-count">${compact(many)}</b>
-    <span class="error-what"><b>${provider ?? 'before any provider'}</b> ${code}${rescued > 0 && pill}</span>
+    <span class="error-what"><b>${provider ?? 'no provider asked'}</b> ${code}${rescued > 0 && pill}</span>
     <span class="error-times">
       ${many > 1 && html`since <${Time} at=${firstAt}>${moment(firstAt)}<//>, last `}
       <${Time} at=${lastAt}>${ago(lastAt)}<//>

@@ -50,7 +50,7 @@ function Export({ data: { by, from, to, lastFrom, lastMonth }, params }) {
   const file = (begin, end) => {
     const asked = new URLSearchParams(apiParams(params, { by, from: dateOf(begin), to: dateOf(end), format: 'csv', limit: '1000' }));
     asked.delete('since');
-    return [`/api/stats?${asked}`, `CSV of ${monthOf(begin)}`, 'one row a value, every number'];
+    return [`/api/stats?${asked}`, `CSV of ${monthOf(begin)}`, 'one row per value, with all figures'];
   };
   return html`<${ExportMenu} files=${lastMonth === null ? [file(from, to)] : [file(from, to), file(lastFrom, from)]} />`;
 }
@@ -58,7 +58,7 @@ function Export({ data: { by, from, to, lastFrom, lastMonth }, params }) {
 function Figures({ data }) {
   const { total, earlier, lastMonth, forecast, perDay, paceMs, yesterday, dayBefore, today, from, lastFrom, now, retentionDays, isWhole } =
     data;
-  const whyNot = (month) => `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(month)} is not all there`;
+  const whyNot = (month) => `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(month)} is not complete`;
   const days = Math.floor((now - from) / day) + 1;
   const figures = [
     {
@@ -73,14 +73,14 @@ function Figures({ data }) {
           : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}`,
     },
     {
-      name: `${monthOf(from)} by its end`,
+      name: `${monthOf(from)} forecast`,
       value: forecast === null ? '–' : money(forecast),
       change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'),
       than: `than ${monthOf(lastFrom)}`,
       note: !isWhole
         ? whyNot(from)
         : perDay === null
-          ? 'an hour of spending is needed to say'
+          ? 'the forecast needs an hour of spending'
           : `with ${money(perDay)} a day, as in the last ${paceMs < 7 * day ? duration(paceMs) : 'week'}`,
     },
     {
@@ -135,7 +135,7 @@ function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
       <thead><tr>
         <th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th>
         <th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th>
-        <th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th>
+        <th scope="col" class="num">${monthOf(lastFrom)}, same days</th><th scope="col" class="num">Change</th>
         <th scope="col" class="num">Requests</th>
       </tr></thead>
       <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>

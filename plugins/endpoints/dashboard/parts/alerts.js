@@ -39,6 +39,6 @@ export function Alerts({ alerts, params }) {
         </li>`,
       )}</ul>`
     }
-    ${alerts.webhook.fault !== null && html`<p class="soft">The webhook of the alerts was not told: ${alerts.webhook.fault}.</p>`}
+    ${alerts.webhook.fault !== null && html`<p class="soft">The last alert message did not reach the webhook: ${alerts.webhook.fault}.</p>`}
   </section>`;
 }

@@ -17,7 +17,7 @@ export function AsSent({ data: { record, bodies, asked } }) {
     const why =
       bodies === false || request === null
         ? 'Bodies are not stored for this request.'
-        : 'The provider answered without a network, or the record is older than this view.';
+        : 'The provider answered without a network, or an older version of the gateway made the record.';
     return html`<${Notice} title="What was sent is not on record">${why}<//>`;
   }
   if (upstream.length === 0) return html`<${Notice} title="No provider was asked">${record.error?.message}<//>`;

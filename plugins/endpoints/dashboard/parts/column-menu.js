@@ -31,5 +31,5 @@ export function ColumnMenu({ names, keyed, params }) {
         </label>`,
       )}
     </div>
-    <button type="button" class="link" onClick=${reset}>The usual columns</button>`}<//>`;
+    <button type="button" class="link" onClick=${reset}>Show the usual columns</button>`}<//>`;
 }

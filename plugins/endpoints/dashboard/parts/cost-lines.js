@@ -95,7 +95,7 @@ const OwnFigure = ({ cost }) =>
 
 const Lost = ({ attempt: { provider, outcome, used } }) =>
   html`<tr>
-    <th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th>
+    <th scope="row" title=${`This attempt gave no answer (${outcome}), but its tokens have a cost`}>Lost attempt at ${provider}</th>
     <td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td />
     <td class="num">${used.cost === null ? unknown : costMark(money(used.cost), used)}</td>
   </tr>`;
@@ -105,7 +105,7 @@ function noteOf({ record, isSameConfig }, prices) {
   if (isUnanswered(record)) return 'No provider answered, so nothing was priced.';
   if (prices === null) return 'The catalogue has no price for this model now; the total is what was recorded.';
   if (record.cost === null) {
-    return 'The cost is not known: no price in the catalogue, the provider left out a count, or something was used that has a price of its own.';
+    return 'The cost is not known: no price in the catalogue, the provider left out a token count, or the request used something that is priced separately.';
   }
   if (record.costIsUpperBound) return `The cost is ${whyAtMost}.`;
   if (record.usageEstimated) return `The counts are ${whyEstimated}. The prices are those of that moment.`;

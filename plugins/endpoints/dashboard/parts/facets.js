@@ -21,7 +21,7 @@ export function leftOut(facets, total, hasText) {
   const counted = (facets['status'] ?? []).reduce((sum, { count }) => sum + count, 0);
   // the two counts are made one after the other, and requests may end in between
   const isPart = counted >= mostCounted && (hasText || counted < (total?.requests ?? 0));
-  return [isPart && `of the newest ${whole(counted)}`, hasText && 'without the text filter'].filter(Boolean).join(', ');
+  return [isPart && `of the newest ${whole(counted)} requests`, hasText && 'without the text filter'].filter(Boolean).join(', ');
 }
 
 /**

@@ -42,7 +42,7 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
   return html`<section class="first">
     <div class="first-pulse" aria-hidden="true" />
     <h2>Waiting for a request</h2>
-    <p>None came in this time. Send one, and this page turns by itself.</p>
+    <p>None came in this time. Send one, and this page shows it by itself.</p>
     <div class="code">
       <pre tabindex="0" aria-label="A first request"><code>${line}</code></pre>
       <${Copy} text=${line} what="the request" />

@@ -28,7 +28,7 @@ export function HealthStrip() {
         ? 'none'
         : log.waitingBytes === 0
           ? `empty${log.lastDrainAt === null ? '' : `, written ${ago(log.lastDrainAt)}`}`
-          : `${size(log.waitingBytes)} wait, ${count(log.waitingRecords)} records of this run`,
+          : `${size(log.waitingBytes)} wait, with ${count(log.waitingRecords)} records since the start`,
     ],
     [
       'Redis',
@@ -37,11 +37,11 @@ export function HealthStrip() {
     ],
     ['Providers', on > 0 ? 'ok' : 'bad', html`<a href="/dashboard/providers">${on} of ${config.providers.length} on</a>`],
     [
-      'Kept',
+      'Retention',
       'off',
       log === null
         ? 'nothing'
-        : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
+        : `${log.retentionDays === 0 ? 'forever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
     ],
   ];
   return html`<section class="card health">

@@ -157,7 +157,7 @@ function Ends({ of, isBusy, rotate, turn, remove }) {
     </div>
     <div>
       <button type="button" class="button" disabled=${isBusy} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button>
-      <span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; what runs comes to its end'}</span>
+      <span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; running requests are completed'}</span>
     </div>
     <div>
       <button type="button" class="button" disabled=${isBusy} onClick=${isSure ? remove : () => setSure(true)}>

@@ -117,7 +117,7 @@ export function KeyFields({ form, set, isNew }) {
       </label>`
     }
     <label class="area">
-      Models <span class="soft">with commas; * matches any text; empty: all</span>
+      Models <span class="soft">separated by commas; * matches any text; empty: all models</span>
       <input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} />
     </label>
     <label class="area">
@@ -127,13 +127,13 @@ export function KeyFields({ form, set, isNew }) {
     <div class="fields">
       <label>Requests a minute <input type="number" min="1" placeholder="no limit" ...${text('requests')} /></label>
       <label>Tokens a minute <input type="number" min="1" placeholder="no limit" ...${text('tokens')} /></label>
-      <label>At one time <input type="number" min="1" placeholder="no limit" ...${text('concurrent')} /></label>
+      <label>Requests at one time <input type="number" min="1" placeholder="no limit" ...${text('concurrent')} /></label>
       <label>
         Budget in dollars <input inputmode="decimal" pattern="[0-9]+(\\.[0-9]+)?" size="8" placeholder="none" ...${text('dollars')} />
       </label>
       <label>per <${Select} options=${periods} disabled=${form.dollars === ''} ...${choice('per')} /></label>
       <label>Expires <input type=${form.expires.includes('T') ? 'text' : 'date'} ...${text('expires')} /></label>
       <label class="check"><input type="checkbox" ...${box('logBodies')} /> Prompts and answers are logged</label>
-      <label class="check"><input type="checkbox" ...${box('cache')} /> Cache</label>
+      <label class="check"><input type="checkbox" ...${box('cache')} /> Answers are cached</label>
     </div>`;
 }

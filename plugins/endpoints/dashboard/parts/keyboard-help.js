@@ -21,8 +21,8 @@ const map = [
     [
       ['j k', 'next, previous row'],
       ['Enter', 'open'],
-      ['[ ]', 'newer, older request'],
-      ['l', 'live'],
+      ['[ ]', 'previous, next request'],
+      ['l', 'live tail'],
     ],
   ],
   [

@@ -5,7 +5,7 @@ import { count, dayOf, money, percent, plural } from './format.js';
 import { timeNow } from './time-now.js';
 
 const mostShown = 50;
-const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'at one time' };
+const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'requests at one time' };
 
 const keyOf = ({ by, value, limit, per }) => `${by} ${value} ${limit} ${per}`;
 
@@ -21,7 +21,7 @@ export function Limits() {
     <div class="table-scroll"><table class="table">
       <thead><tr>
         <th scope="col">By</th><th scope="col">Value</th><th scope="col">Limit</th><th scope="col" class="num">Used</th>
-        <th scope="col" class="num">of</th><th scope="col"><span class="hidden">Bar</span></th>
+        <th scope="col" class="num">Allowed</th><th scope="col"><span class="hidden">Bar</span></th>
         <th scope="col" class="num">Full</th><th scope="col">At this pace</th><th scope="col">Begins anew</th>
       </tr></thead>
       <tbody>${shown.map((limit) => html`<${Row} key=${keyOf(limit)} limit=${limit} />`)}</tbody>

@@ -79,11 +79,11 @@ const special = {
     filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }),
   },
   model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, title: undefined },
-  in: { title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
+  in: { title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} tokens came from the cache` : undefined) },
   cost: {
     show: (record) => costMark(money(record.cost), record),
     title: ({ cost, model }) =>
-      cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`,
+      cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a token count is missing') : `$${cost}`,
   },
   error: { title: ({ error }) => error?.message },
 };

@@ -83,7 +83,7 @@ function Cell({ column, record, params }) {
   return html`<button
     type="button"
     class="cell-filter"
-    title=${`${column.title?.(record) ?? ''}\nClick: only these. Alt-click: all others.`.trim()}
+    title=${`${column.title?.(record) ?? ''}\nClick: only this value. Alt-click: all others.`.trim()}
     onClick=${filter}
     tabindex="-1"
   >${content}</button>`;

@@ -96,7 +96,8 @@ function Metric({ figure, isAlert }) {
   </div>`;
 }
 
-const Change = ({ change }) => html`<span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`;
+const Change = ({ change }) =>
+  html`<span class="change change-${change.tone}" title="compared with the same length of time before">${change.text}</span>`;
 
 /** @param {number} requests @param {{ from: number, to: number }} range */
 function paceOf(requests, { from, to }) {

@@ -140,7 +140,7 @@ function AskAll({ models }) {
     // the reader may have gone elsewhere while the parts were loading
     if (location.href === href) location.assign(link);
   };
-  return html`<button type="button" class="button" onClick=${open} title="Send one request to them, side by side">
-    <${Icon} name="playground" />Ask ${asked.length === models.length ? 'them' : `the first ${asked.length}`} the same
+  return html`<button type="button" class="button" onClick=${open} title="Send one request to these models, side by side">
+    <${Icon} name="playground" />Compare ${asked.length === models.length ? 'all' : `the first ${asked.length}`} in the playground
   </button>`;
 }

@@ -16,7 +16,7 @@ export function PlaygroundAnswer({ answer, isRunning }) {
   return html`<div class="answer" aria-busy=${isRunning}>
     ${
       reasoning !== '' &&
-      html`<details class="thought" open><summary>Thinking</summary><${Prose} text=${reasoning} more="reasoning" /></details>`
+      html`<details class="thought" open><summary>Reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`
     }
     <${Refusal} text=${refusal} />
     ${text !== '' && html`<div class="answer-text"><${Prose} text=${text} /><${Copy} text=${text} what="answer" /></div>`}

@@ -25,7 +25,7 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
     <div class="fields">
       <label>Effort <${Select} options=${effortsOf(form)} disabled=${form.budget !== ''} ...${text('effort')} /></label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
-      <label>At most <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>
+      <label>Max tokens <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>
       <label>Temperature <input type="number" min="0" max="2" step="0.1" ...${text('temperature')} /></label>
       <label class="check">
         <input type="checkbox" checked=${form.stream} onChange=${(event) => set({ stream: event.target.checked })} /> Stream
@@ -44,7 +44,7 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
         type="password"
         autocomplete="off"
         aria-label="Key"
-        placeholder="where the config lists keys"
+        placeholder="where callers need a key"
         value=${gatewayKey}
         onInput=${(event) => setKey(event.target.value)}
       />
@@ -55,7 +55,7 @@ export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gateway
 const effortsOf = ({ effort }) => [['', 'not set'], ...[...new Set([...efforts, effort])].filter((one) => one !== '')];
 
 function Earlier({ many, leaveOut }) {
-  const words = many === 1 ? '1 earlier message goes along as it was.' : `${many} earlier messages go along as they were.`;
+  const words = many === 1 ? '1 earlier message is sent unchanged.' : `${many} earlier messages are sent unchanged.`;
   return html`<p class="soft">${words} <button type="button" class="link" onClick=${leaveOut}>Leave them out</button></p>`;
 }
 

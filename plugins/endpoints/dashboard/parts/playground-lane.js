@@ -16,7 +16,7 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
   const calls = openCalls(turns);
   return html`<section class="lane" aria-label=${isAlone ? 'Answer' : `Answer of ${model}`}>
     ${!isAlone && html`<h2 class="lane-name" title=${model}>${model}</h2>`}
-    ${turns.length === 0 && html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`}
+    ${turns.length === 0 && html`<div class="answer-empty soft">The answer and its reasoning appear here.</div>`}
     ${turns.map((turn, at) => html`<${Turn} key=${at} turn=${turn} />`)}
     ${
       calls.length > 0 &&

@@ -56,7 +56,7 @@ export function TrialMark({ trial: { isRunning, model, id, ms, fault } }) {
   if (fault.status === 401) {
     const playground = `/dashboard/playground?model=${encodeURIComponent(model ?? '')}`;
     const mark = html`<span class="mark mark-warn"><${Icon} name="keys" />callers need a key</span>`;
-    return html`${mark} This page has none. <a href=${playground}>Test it in the playground with one</a>`;
+    return html`${mark} This page has none. <a href=${playground}>Test the provider in the playground with a key</a>`;
   }
   return html`<span class="mark mark-bad"><${Icon} name="cross" />${fault.code ?? fault.name}</span> ${fault.message}${more}`;
 }

@@ -54,7 +54,7 @@ function Title({ record, asked }) {
     </h2>
     <p class="soft">
       <time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code>
-      ${path !== '' && html` · <code title="The door it came through">${path}</code>`}
+      ${path !== '' && html` · <code title="The endpoint of the request">${path}</code>`}
     </p>
     <div class="detail-tools">
       <${Copy} text=${id} what="id" label="Id" />
@@ -76,14 +76,14 @@ function Title({ record, asked }) {
           </a>
           <a
             class="button"
-            title="Send it now to its model and to the two others that are used most"
+            title="Send this request now to its model and to the two other models that are used most"
             href=${`/dashboard/playground?replay=${id}&compare=yes`}
             onClick=${(event) => runWhenOpened(id, event)}
           >
             <${Icon} name="columns" />
             <span class="button-text">Compare</span>
           </a>
-          <a class="button" title="The conversation that this request is a turn of" href=${`/dashboard/conversations?of=${id}`}>
+          <a class="button" title="The conversation of this request" href=${`/dashboard/conversations?of=${id}`}>
             <${Icon} name="conversations" />
             <span class="button-text">All turns</span>
           </a>`
@@ -106,7 +106,7 @@ function Figures({ record }) {
     [
       'Cost',
       costMark(money(cost), record),
-      isUnanswered(record) ? undefined : cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`,
+      isUnanswered(record) ? undefined : cost === null ? 'no price in the catalogue, or a token count is missing' : `$${cost}`,
     ],
     ['Attempts', count(attempts.length), undefined],
   ];
@@ -177,13 +177,13 @@ function Tab({ name, data }) {
 
 function NoBodies({ record, bodies }) {
   if (record.outcome === 'refused' && record.request === null) {
-    return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
+    return html`<${Notice} title="There is no body">The request was refused before its body was accepted.<//>`;
   }
-  const turnItOn = 'Turn it on there to see prompts and answers of later requests.';
+  const turnItOn = 'Set it to true to see prompts and answers of later requests.';
   const why =
     bodies === false
       ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. ${turnItOn}`
-      : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`;
+      : html`The request (<code>x-log-bodies: off</code>) or its key asked for that, or the log had no room for the bodies.`;
   return html`<${Notice} title="Bodies are not stored">
     ${why} Without its body a request cannot be sent again.
   <//>`;
@@ -193,7 +193,7 @@ function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasonin
   if (reasoningContent) {
     const tokens = html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`;
     return html`<div class="prose-head">
-        <span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : tokens}</span>
+        <span class="soft">${usage.reasoningTokens === null ? 'The provider did not count the reasoning tokens' : tokens}</span>
         <${Copy} text=${reasoningContent} what="reasoning" label="Copy" />
       </div>
       <${Prose} text=${reasoningContent} more="reasoning" />`;
@@ -203,6 +203,6 @@ function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasonin
   }
   if (!(usage.reasoningTokens > 0)) return html`<${Notice} icon="more" title="No reasoning">The answer came without any.<//>`;
   return html`<${Notice} icon="more" title="The provider did not send its reasoning">
-    It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.
+    The provider counted ${count(usage.reasoningTokens)} reasoning tokens and sent no text.
   <//>`;
 }

@@ -33,8 +33,8 @@ export function RequestFacts({ data: { record } }) {
       html`<div class="table-scroll"><table class="table">
         <thead><tr>
           <th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th>
-          <th scope="col" class="num">Status</th><th scope="col">What it said</th>
-          ${namesRequests && html`<th scope="col">Its request id</th>`}
+          <th scope="col" class="num">Status</th><th scope="col">Error</th>
+          ${namesRequests && html`<th scope="col">Provider's request id</th>`}
         </tr></thead>
         <tbody>${attempts.map(
           (one, at) => html`<tr key=${at}>
@@ -55,7 +55,7 @@ export function RequestFacts({ data: { record } }) {
     <h3>What the gateway adjusted</h3>
     ${
       adjustments.length === 0
-        ? html`<p class="soft">Nothing: the provider was asked as the caller asked.</p>`
+        ? html`<p class="soft">Nothing: no parameter of the request was changed.</p>`
         : html`<dl class="facts">${adjustments.map(
             ({ parameter, change }) => html`<${Fact} key=${parameter} name=${parameter}>${change}<//>`,
           )}</dl>`
@@ -101,7 +101,7 @@ function Ends({ record }) {
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
     <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${native}`}<//>
-    <${Fact} name="Key">${key ?? (outcome === 'refused' ? 'none that is known' : 'none: the gateway is open')}<//>
+    <${Fact} name="Key">${key ?? (outcome === 'refused' ? 'no known key' : 'none: the gateway is open')}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
     <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${askingOf(record)('logs', 'agent', userAgent)}>Filter</a>`}<//>
     <${Fact} name="Client's address">${clientAddress}<//>

@@ -27,8 +27,8 @@ export function RequestPanel({ id, params, records }) {
         <${Icon} name="close" />
       </button>
       <span class="panel-walk">
-        <${Neighbour} id=${at < 0 ? undefined : beside(-1)} icon="left" label="Newer request" hint="[" params=${params} />
-        <${Neighbour} id=${at < 0 ? undefined : beside(1)} icon="right" label="Older request" hint="]" params=${params} />
+        <${Neighbour} id=${at < 0 ? undefined : beside(-1)} icon="left" label="Previous request" hint="[" params=${params} />
+        <${Neighbour} id=${at < 0 ? undefined : beside(1)} icon="right" label="Next request" hint="]" params=${params} />
       </span>
       <a class="button button-plain" href=${`/dashboard/logs/${id}`}>Open as a page</a>
     </div>

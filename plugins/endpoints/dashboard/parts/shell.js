@@ -113,13 +113,13 @@ function StoreBanner({ status }) {
 
 const JournalFull = () =>
   html`<${Notice} tone="bad" title="The journal is full: records are lost">
-    Requests are served as before. Records are kept again when the store has taken some of the journal.
+    Requests are served as before. New records are kept again when the store has taken records out of the journal.
   <//>`;
 
 function JournalNotWritten() {
-  const toDo = 'mend the disk of the data folder, or make room on it, before you restart the gateway.';
+  const toDo = 'Repair the disk of the data folder, or free space on it, before you restart the gateway.';
   return html`<${Notice} tone="bad" title="The journal cannot be written">
-    Requests are served as before. Their records wait in memory, where the end of the process loses them: ${toDo}
+    Requests are served as before. Their records wait in memory, and a restart loses them. ${toDo}
   <//>`;
 }
 
@@ -127,13 +127,13 @@ function StoreAway({ error, waiting }) {
   const why = error ? ` (${String(error).replaceAll('_', ' ')})` : '';
   const records = waiting > 0 ? `${plural(waiting, 'record')} wait` : 'Their records wait';
   return html`<${Notice} tone="bad" title=${`The log store is away${why}`}>
-    Requests are served as before. ${records} in the journal and are stored when it is back; the live tail goes on.
+    Requests are served as before. ${records} in the journal and are stored when the store is back. The live tail goes on.
   <//>`;
 }
 
 function Lost({ many, dropped, refused }) {
   const full = dropped > 0 ? 'The journal was full while the store was away. ' : '';
-  const dead = refused > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : '';
+  const dead = refused > 0 ? 'The store refused some records; they are in journal/dead-letter.jsonl.' : '';
   return html`<${Notice} tone="warn" title=${`${plural(many, 'record')} lost since the start`}>${full}${dead}<//>`;
 }
 
@@ -142,7 +142,7 @@ const ReloadBanner = ({ reload }) =>
   reload !== null &&
   !reload.isUsed &&
   html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>
-    The last good one serves on. <a href="/dashboard/config">What is wrong with it</a>
+    The last good config stays in use. <a href="/dashboard/config">What is wrong with the change</a>
   <//>`;
 
 const themes = [

@@ -18,7 +18,7 @@ const words = {
   log_unavailable: ['The log store is away', ''],
 };
 /** The title and the advice for a time limit: the store may be well, and have too much to read. */
-const late = ['The log did not answer in time', 'A shorter range has less to add up.'];
+const late = ['The log did not answer in time', 'Choose a shorter time range.'];
 
 /** @param {{ code: string, message: string, status: number }} error */
 function wordsOf({ code, message, status }) {
@@ -48,7 +48,7 @@ export function Fault({ error, retry }) {
 /** The notice for a module that the gateway no longer has. @param {{ what: string }} props */
 export const NotLoaded = ({ what }) =>
   html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>
-    The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a>
+    The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load this page again</a>
   <//>`;
 
 /** The notice for a page that could not be loaded because the gateway does not answer. */

@@ -18,7 +18,7 @@ export function RestingTargets() {
     last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last'),
   ];
   return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
-    <p class="soft">${whatRests} One that was outrun again and again (hedge_ms) is asked after the others.</p>
+    <p class="soft">${whatRests} A target that other targets outran again and again (hedge_ms) is asked last.</p>
     <div class="table-scroll"><table class="table">
       <thead><tr>
         <th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th>
@@ -29,7 +29,7 @@ export function RestingTargets() {
     </table></div>`;
 }
 
-const whatRests = 'A target is a provider with one of its keys, and a model. While one rests, its requests go to the others.';
+const whatRests = 'A target is a provider with one of its keys, and a model. While a target rests, its requests go to other targets.';
 
 function stateOf({ state, restsUntil, askedLastUntil }) {
   if (state === 'resting') return `rests until ${clock(Date.parse(restsUntil))}`;
@@ -50,7 +50,7 @@ function Row({ target, changed }) {
     </span></td>
     <td>${why ?? 'outrun'}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
     <td class="cell-tool">
-      <button type="button" class="button" onClick=${wake} title="The next request may ask it">Wake</button>
+      <button type="button" class="button" onClick=${wake} title="End the rest: the next request may ask this target">Wake</button>
       ${fault !== null && html`<span class="soft" role="alert">${fault}</span>`}
     </td>
   </tr>`;

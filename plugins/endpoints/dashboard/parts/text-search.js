@@ -37,7 +37,7 @@ export function TextSearch({ text, what, params }) {
         <span class="hidden">Find in ${what}</span>
         <input
           type="search"
-          placeholder="Find in it"
+          placeholder="Find a text"
           value=${params.get('find') ?? ''}
           onInput=${(event) => go(withParams({ find: event.target.value || null, line: null }), { replace: true })}
         />

@@ -29,8 +29,8 @@ function figuresOf(row, total, rank) {
 }
 
 const strangers =
-  'The list of its errors also has requests that were refused before their key and their model were known. ' +
-  'They are no errors of the service, and are not counted as such.';
+  'The list behind this row also has requests that were refused before their key and their model were known. ' +
+  'Such requests do not count as errors of the service.';
 
 /** The tooltip of a row. @param {any} row @param {string} none */
 export const aboutRow = (row, none) =>

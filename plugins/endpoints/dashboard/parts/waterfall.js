@@ -78,11 +78,11 @@ function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenM
   const parts = steps
     .filter(([kind, begin, end], place) => place === 2 || end > begin || (kind === 'wait' && first !== null))
     .map(([kind, begin, end]) => ({ kind, from: from + begin, to: from + end }));
-  const thought = answer > first ? `thought ${duration(answer - first)}, ` : '';
+  const thought = answer > first ? `reasoning ${duration(answer - first)}, ` : '';
   const said = isAnswered
     ? first === null
-      ? 'answered whole'
-      : `first token ${duration(first)}, ${thought}then ${duration(durationMs - answer)}`
+      ? 'answered in one piece'
+      : `first token ${duration(first)}, ${thought}answer ${duration(durationMs - answer)}`
     : `${status ?? ''} ${outcome}`.trim();
   return {
     name: `${at + 1} ${provider}`,
@@ -146,7 +146,7 @@ export function Waterfall({ record }) {
   </section>`;
 }
 
-const names = { first: 'first token', whole: 'all of it' };
+const names = { first: 'first token', whole: 'whole answer' };
 
 const wordsOf = ([kind, low, high], at) =>
   html`${at > 0 && '; '}
@@ -157,7 +157,7 @@ function Usual({ record, data: { typical, hours }, bands }) {
   const { model, provider, durationMs, attempts } = record;
   const of = `${model} at ${provider}`;
   const before = hours === 1 ? 'hour' : hours === 24 ? 'day' : `${hours} hours`;
-  if (typical === null) return `What is typical for ${of} cannot be said: it was asked first in too few requests of the ${before} before.`;
+  if (typical === null) return `The typical times of ${of} are not known: too few requests of the ${before} before asked it first.`;
   const { latencyP50Ms: p50, latencyP95Ms: p95, requests } = typical;
   const took = durationMs - comparedFrom(record);
   const place =
@@ -167,7 +167,7 @@ function Usual({ record, data: { typical, hours }, bands }) {
         ? 'slower than half of them'
         : 'faster than half of them';
   const times = took > 2 * p50 ? html`: ${(took / p50).toFixed(1)} × the p50` : '';
-  const those = `p50 to p95 of ${count(requests)} in the ${before} before`;
-  const what = attempts.length > 1 ? 'Its last attempt' : 'This one';
+  const those = `p50 to p95 of ${count(requests)} requests in the ${before} before`;
+  const what = attempts.length > 1 ? 'Its last attempt' : 'This request';
   return html`Typical for ${of}: ${bands.map(wordsOf)} (${those}). ${what} is ${place}${times}.`;
 }

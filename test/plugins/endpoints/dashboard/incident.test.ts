@@ -100,7 +100,7 @@ describe('in at most three interactions from Overview an operator learns', () =>
       },
     );
     expect(await page.locator('.waterfall-usual', { hasText: 'p50' }).textContent()).toMatch(
-      /^Typical for river-think at west: .* This one is slower than 95 % of them: [\d.]+ × the p50\.$/,
+      /^Typical for river-think at west: .* This request is slower than 95 % of them: [\d.]+ × the p50\.$/,
     );
     await page.locator('.waterfall .bar-usual-whole').first().waitFor({ state: 'attached' });
   });
@@ -137,7 +137,7 @@ describe('in at most three interactions from Overview an operator learns', () =>
 describe('the errors of a day', () => {
   test('are in groups, and a group links to its requests with their code', async () => {
     await onOverview();
-    const group = page.locator('.error-list li').filter({ hasText: 'before any provider' });
+    const group = page.locator('.error-list li').filter({ hasText: 'no provider asked' });
     const count = Number(await group.locator('.error-count').textContent());
     expect(await group.textContent()).toMatch(/invalid_type\s*since .*, last \d+ h ago/);
     await group.getByRole('link').click();
@@ -234,10 +234,10 @@ describe('a list that is sorted', () => {
     await scene.visit(page, '/dashboard/logs?sort=tokens&cols=time,model&live=1');
     await expect.poll(shown).toEqual((await listed('sort=tokens')).ids);
     expect(await head('Tokens').getAttribute('aria-sort')).toBe('descending');
-    await page.getByText('while the list is sorted it is off').waitFor();
+    await page.getByText('it is off while the list is sorted').waitFor();
     await head('Tokens').getByRole('link').waitFor();
     await scene.visit(page, '/dashboard/logs?sort=duration&q=order');
-    await page.getByText('it is not sorted').waitFor();
+    await page.getByText('cannot be sorted').waitFor();
     await expect.poll(() => head('Total').getByRole('link').count()).toBe(0);
     await scene.visit(page, '/dashboard/logs?sort=duration');
     await expect.poll(shown).toEqual((await listed('sort=duration')).ids);
@@ -278,7 +278,7 @@ describe('beside the list', () => {
     expect(data[0].promptStart).toMatch(/\w+ \w+/);
     expect(new Set(await cells('Door'))).toEqual(new Set(['responses']));
     await page.getByRole('button', { name: 'Columns' }).click();
-    await page.getByRole('button', { name: 'The usual columns' }).click();
+    await page.getByRole('button', { name: 'Show the usual columns' }).click();
     await page.getByRole('columnheader', { name: 'Prompt' }).waitFor({ state: 'detached' });
   });
 });
@@ -290,10 +290,10 @@ describe('why a request was slow compared with others', () => {
     const { data } = await asked('/api/logs?sort=duration&model=river-think&stream=true&status=ok&limit=1');
     await scene.visit(page, `/dashboard/logs/${data[0].id}`);
     expect(await usual()).toMatch(
-      /^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/,
+      /^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  whole answer .* \(p50 to p95 of \d+ requests in the day before\)\. This request is slower than 95 % of them: [\d.]+ × the p50\.$/,
     );
     const row = page.locator('.waterfall li').last();
-    expect(await row.textContent()).toMatch(/first token .*, thought .*, then /);
+    expect(await row.textContent()).toMatch(/first token .*, reasoning .*, answer /);
     expect(await row.locator('i').evaluateAll((bars) => bars.map((bar) => bar.className))).toEqual([
       'bar-usual-first',
       'bar-usual-whole',
@@ -306,7 +306,7 @@ describe('why a request was slow compared with others', () => {
   test('is measured from the attempt that answered, if others failed before', async () => {
     const { data } = await asked('/api/logs?rescued=true&limit=1&sort=duration');
     await scene.visit(page, `/dashboard/logs/${data[0].id}`);
-    await page.getByText('it was asked first in too few requests of the day before').waitFor();
+    await page.getByText('too few requests of the day before asked it first').waitFor();
     expect(await page.locator('.waterfall i[class*=usual]').count()).toBe(0);
   });
 });
@@ -516,7 +516,7 @@ describe('the choice of a model', () => {
     await search().fill('structured');
     await page.getByText('No model like that').waitFor();
     await search().fill('prize<2');
-    await page.getByText('"prize<2" is no bound of a model').waitFor();
+    await page.getByText('"prize<2" is not a known bound').waitFor();
   });
 
   test('is possible by a table of rows, and by one question to several models', async () => {
@@ -537,7 +537,7 @@ describe('the choice of a model', () => {
     const { requests } = data.find(({ value }: { value: string }) => value === 'south/lake-mini');
     expect(await row('Providers').first().textContent()).toContain(`south ${requests} asked, `);
     await page.getByRole('link', { name: 'Leave lake-large out' }).click();
-    await page.getByRole('button', { name: 'Ask them the same' }).click();
+    await page.getByRole('button', { name: 'Compare all in the playground' }).click();
     await page.waitForURL(/playground#/);
     await expect
       .poll(() =>
@@ -599,7 +599,7 @@ test('every page says that a change of the config is not used, and Config says w
     await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
     await page.getByText('The change of the config 2 min ago is not used').waitFor();
   }
-  await page.getByRole('link', { name: 'What is wrong with it' }).click();
+  await page.getByRole('link', { name: 'What is wrong with the change' }).click();
   await page.waitForURL(/config$/);
 });
 

@@ -72,7 +72,7 @@ describe('a new user', () => {
     await page.locator('th[aria-sort=descending]').filter({ hasText: 'Errors' }).waitFor();
     expect(await page.locator('.breakdown tbody tr:not(.under) .cell-name').allTextContents()).toEqual(['search', 'support']);
     await page.getByRole('button', { name: 'Export' }).click();
-    expect(await page.getByRole('link', { name: /^CSV one row a value/ }).getAttribute('href')).toBe(
+    expect(await page.getByRole('link', { name: /^CSV one row per value/ }).getAttribute('href')).toBe(
       '/api/stats?limit=1000&since=24h&by=meta.team&format=csv',
     );
   });
@@ -143,7 +143,7 @@ describe('a new user', () => {
   test('connects a client, and the light turns green', async () => {
     await scene.visit(page, '/dashboard/connect?client=LangChain');
     expect(await page.locator('.connect pre').textContent()).toContain(`base_url="${scene.gateway.url}/v1"`);
-    await page.getByRole('button', { name: 'Send a test from here' }).click();
+    await page.getByRole('button', { name: 'Send a test request' }).click();
     await page.getByText('Connected').waitFor();
   });
 

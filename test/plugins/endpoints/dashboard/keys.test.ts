@@ -184,7 +184,7 @@ test('a request with an unknown key is shown as such, not as a request to an ope
   const page = await scene.open(`/dashboard/logs/${data[0]?.id}?tab=facts`);
   const key = page.locator('.facts div').filter({ has: page.getByText('Key', { exact: true }) });
   await key.waitFor();
-  expect(await key.locator('dd').innerText()).toBe('none that is known');
+  expect(await key.locator('dd').innerText()).toBe('no known key');
   await scene.leave(page);
 });
 

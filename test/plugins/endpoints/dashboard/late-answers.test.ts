@@ -106,7 +106,7 @@ test('a gateway that does not answer is no reason to write a filter in quotes', 
 test('a test of Connect is sent once, also where its answer takes long', async () => {
   await open('/connect');
   const answer = await hold('**/v1/chat/completions');
-  const send = page.getByRole('button', { name: 'Send a test from here' });
+  const send = page.getByRole('button', { name: 'Send a test request' });
   await send.click();
   await answer.asked();
   expect(await send.isDisabled()).toBe(true);
@@ -171,7 +171,7 @@ test('an image that is dropped while another one is read is added to it', async 
 test('a reader who has left the models is not taken to the playground', async () => {
   await load('/models?view=compare&compare=mock,unpriced');
   const part = await hold('**/parts/playground-link.js');
-  await page.getByRole('button', { name: 'Ask them the same' }).click();
+  await page.getByRole('button', { name: 'Compare all in the playground' }).click();
   await part.asked();
   await link('Config').click();
   await page.locator('.config-body').waitFor();
@@ -261,7 +261,7 @@ test('a page that was hidden for long asks at once when it is shown again', asyn
 test('the choice of how conversations are known does not go back while their list is loading', async () => {
   await open('/conversations?by=history');
   await page.locator('.table').first().waitFor();
-  const by = page.getByLabel('Known by');
+  const by = page.getByLabel('Grouped by');
   const answer = await hold('**/api/views/conversations?*');
   await by.selectOption('meta.team');
   await answer.asked();

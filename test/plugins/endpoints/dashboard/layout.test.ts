@@ -141,7 +141,7 @@ test('a change stays beside its figure on Spend', async () => {
     await route.fulfill({ response, json: { ...(await response.json()), forecast: 0.8, lastMonth: { cost: '0.4', requests: 3 } } });
   });
   await scene.visit(page, '/dashboard/spend');
-  const name = page.locator('.metric dt').filter({ hasText: 'by its end' });
+  const name = page.locator('.metric dt').filter({ hasText: 'forecast' });
   await name.getByText('+100 %').waitFor();
   expect(await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   await scene.leave(page);
@@ -220,7 +220,7 @@ describe('a table wider than the page', () => {
     const page = await open('/dashboard/logs/ID?tab=facts', '.facts', 360);
     const table = page.getByRole('region', { name: 'Request: a wide table' });
     await table.focus();
-    expect((await table.getByRole('columnheader', { name: 'What it said' }).boundingBox())?.width).toBeGreaterThan(200);
+    expect((await table.getByRole('columnheader', { name: 'Error' }).boundingBox())?.width).toBeGreaterThan(200);
     expect(await violations(page, "['scrollable-region-focusable']")).toEqual([]);
     await scene.leave(page);
   });

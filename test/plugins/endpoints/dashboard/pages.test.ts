@@ -274,7 +274,7 @@ describe('a browser', () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
     await page.locator('.log-table tbody tr').first().click();
     await page.getByText('This part cannot be loaded').waitFor();
-    const again = page.getByRole('link', { name: 'Load it again' });
+    const again = page.getByRole('link', { name: 'Load this page again' });
     expect(await again.getAttribute('href')).toMatch(/^\/dashboard\/logs\?log=/);
     await page.unrouteAll();
     await again.click();

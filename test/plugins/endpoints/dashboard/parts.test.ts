@@ -41,7 +41,7 @@ function wordsOf(markup: any): string {
 const typed = (text: string, address = ''): URLSearchParams => parseBar(text).reduce(addFilter, new URLSearchParams(address));
 
 test.each([
-  ['has no cost', { cost: null }, 'something was used that has a price of its own'],
+  ['has no cost', { cost: null }, 'the request used something that is priced separately'],
   ['costs so much at most', { cost: '1', costIsUpperBound: true }, 'another service tier'],
 ])('the lines of the cost name each reason why a request %s', (_, more, words) => {
   const record = aRecord(more);
@@ -649,7 +649,7 @@ test('the row of requests without a value says why its list may have more errors
   expect(aboutRow(row, 'no key').split('\n')).toEqual([
     'no key',
     '12 requests, 25 % errors, p95 200 ms',
-    'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.',
+    'The list behind this row also has requests that were refused before their key and their model were known. Such requests do not count as errors of the service.',
   ]);
   expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);
 });

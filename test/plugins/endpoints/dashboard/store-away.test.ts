@@ -110,7 +110,7 @@ test('Connect sends a test only when the list of models says which model there i
     await route.continue();
   });
   await shown.goto(`${url}/dashboard/connect`);
-  const send = shown.getByRole('button', { name: 'Send a test from here' });
+  const send = shown.getByRole('button', { name: 'Send a test request' });
   expect(await send.isDisabled()).toBe(true);
   listed.resolve();
   const [sent] = await Promise.all([shown.waitForRequest(/chat\/completions$/), send.click()]);
@@ -148,7 +148,7 @@ test('the page says of a journal that cannot be written where the records are, a
   fault = 'journal_not_written';
   await load(`${url}/dashboard/logs`);
   const notice = page.locator('.notice', { hasText: 'The journal cannot be written' });
-  await notice.getByText('wait in memory, where the end of the process loses them').waitFor();
+  await notice.getByText('wait in memory, and a restart loses them').waitFor();
   expect(await page.getByText('wait in the journal').count()).toBe(0);
 });
 
@@ -168,7 +168,7 @@ test('a query that takes too long is not reported as an absent store', async () 
   await page.getByText('cannot be read now: timeout').waitFor();
   expect(await page.locator('main .notice').allInnerTexts()).toEqual([
     expect.stringMatching(
-      /^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. A shorter range has less to add up\. Try again$/,
+      /^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. Choose a shorter time range\. Try again$/,
     ),
   ]);
 });
@@ -179,10 +179,10 @@ test('rows do not wait for the sums of their filter', async () => {
   log.add({ model: 'shown-at-once' });
   await visit(page, `${url}/dashboard/logs?model=shown-at-once`);
   await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
-  await page.getByText('Adding up all that match').waitFor();
+  await page.getByText('Adding up all matching requests').waitFor();
   resolve();
   expect(await page.locator('.totals').textContent()).toMatch(/^\s*1 request·/);
-  expect(await page.getByText('Adding up all that match').count()).toBe(0);
+  expect(await page.getByText('Adding up all matching requests').count()).toBe(0);
 });
 
 test('rows are shown where their sums fail', async () => {
@@ -191,7 +191,7 @@ test('rows are shown where their sums fail', async () => {
   await visit(page, `${url}/dashboard/logs?model=shown-at-once&since=7d`);
   await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
   reject(new GatewayError('log_unavailable', 'The request log cannot be read now: timeout.'));
-  await page.getByText('cannot be read now: timeout. A shorter range has less to add up.').waitFor();
+  await page.getByText('cannot be read now: timeout. Choose a shorter time range.').waitFor();
   adding = Promise.resolve();
 });
 
@@ -384,7 +384,7 @@ describe('the live tail', () => {
   test('reports no error on Connect for a call that may come from another client', async () => {
     const shown = await newPage();
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
-    await shown.getByText('its call for plain is shown here').waitFor();
+    await shown.getByText('its request for plain is shown here').waitFor();
     await answered(shown);
     log.announce(aRecord({ model: 'of-another' }));
     log.announce(aRecord({ model: 'plain', outcome: 'failed', status: 502, userAgent: 'aider/0.86' }));
@@ -398,7 +398,7 @@ describe('the live tail', () => {
     let tries = 0;
     shown.on('request', (request) => void (stream(request) && tries++));
     await shown.goto(`${url}/dashboard/logs?live=1&q=choices`);
-    await shown.getByText('while a text is looked for it is off').waitFor();
+    await shown.getByText('it is off during a text search').waitFor();
     await shown.locator('.log-table tbody tr').first().waitFor();
     expect([tries, await shown.getByText('Connecting').count()]).toEqual([0, 0]);
     await shown.getByLabel('Remove the filter text choices').click();

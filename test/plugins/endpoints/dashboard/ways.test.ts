@@ -262,7 +262,7 @@ describe('counts beside the log', () => {
     });
 
   test('say if they count only the newest requests', async () => {
-    expect(await shown(counted(10_000, 12_345))).toEqual(['Counts of the newest 10,000']);
+    expect(await shown(counted(10_000, 12_345))).toEqual(['Counts of the newest 10,000 requests']);
     expect(await shown(counted(10_000, 10_000))).toEqual([]);
   });
 
