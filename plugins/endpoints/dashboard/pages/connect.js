@@ -46,7 +46,7 @@ export function ConnectPage({ params }) {
           <header><h2>What every client needs</h2></header>
           <dl class="facts">
             <div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div>
-            <div><dt>Key</dt><dd>one of the config (<code>keys:</code>) or of the page Keys, as a bearer token; any text while the gateway is open</dd></div>
+            <div><dt>Key</dt><dd>a key of the config (<code>keys:</code>) or of the page Keys, as a bearer token; any text while the gateway is open</dd></div>
             <div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div>
           </dl>
         </section>

@@ -133,8 +133,8 @@ function StoreAway({ error, waiting }) {
 
 function Lost({ many, dropped, refused }) {
   const full = dropped > 0 ? 'The journal was full while the store was away. ' : '';
-  const dead = refused > 0 ? 'The store refused some records; they are in journal/dead-letter.jsonl.' : '';
-  return html`<${Notice} tone="warn" title=${`${plural(many, 'record')} lost since the start`}>${full}${dead}<//>`;
+  const dead = refused > 0 ? 'The store refused some records; they are kept in journal/dead-letter.jsonl.' : '';
+  return html`<${Notice} tone="warn" title=${`${plural(many, 'record')} missing from the log since the start`}>${full}${dead}<//>`;
 }
 
 /** The notice that a change of the config is not used. Config does not show it, because Config says why. */
