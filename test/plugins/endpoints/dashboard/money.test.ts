@@ -119,7 +119,7 @@ test('Spend says that the log does not have the whole month', async () => {
         .locator('.spend-figures .metric')
         .evaluateAll((all: any[]) => all.slice(0, 2).map((one) => one.querySelector('.metric-note').textContent)),
     )
-    .toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not all there`));
+    .toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not complete`));
   await page.unroute('**/api/views/spend?*');
 });
 
