@@ -64,7 +64,7 @@ function OpenGateway({ data: { store, open } }) {
   const cost = open !== null && open.cost !== null && html`, ${aboutSum(money(open.cost), open)}`;
   const asked = open !== null && html` ${plural(open.requests, 'request')} in the last 30 days${cost}.`;
   return html`<${Notice} icon="keys" title="The gateway is open">
-      The config lists no keys, so every program on this machine may ask. Requests from other machines are refused.${asked}
+      The config lists no keys, so requests need no key. The gateway answers only under names such as localhost and those of server.allowed_hosts.${asked}
     <//>
     <div class="columns">
       <${FirstKey} canMake=${store === 'good'} />
