@@ -64,10 +64,13 @@ export function piecesOf(
   pieces: readonly Chunk[],
   { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>,
 ): readonly Chunk[] {
-  const text = pieces.some(isSaid) ? pieces.findLastIndex(isSaid) : pieces.length;
+  const said = pieces.findLastIndex(isSaid) + 1;
+  const call = pieces.findIndex(({ type }) => type === 'tool-start');
+  // a stream has an image without a text before the calls that follow it
+  const end = said > 0 ? said : call < 0 ? pieces.length : call;
   const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
   const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
-  return [...pieces.slice(0, text + 1), ...beside, ...pieces.slice(text + 1), ...ended];
+  return [...pieces.slice(0, end), ...beside, ...pieces.slice(end), ...ended];
 }
 
 /**

@@ -62,6 +62,15 @@ describe('images that a model draws', () => {
     expect(up.asked.at(-1)?.json['contents'][1]).toEqual({ role: 'model', parts: [...texts, ...drawn] });
   });
 
+  it.each([false, true])('come before the call that follows them (streamed: %s)', async (isStream) => {
+    const { gateway, up } = await scene();
+    const output = await answered(gateway, up, { parts: [...drawn, { functionCall: { name: 'save', args: {} } }], isStream });
+    expect(output.map(({ type, images }) => [type, images])).toEqual([
+      ['message', shown],
+      ['function_call', undefined],
+    ]);
+  });
+
   it('are not sent to a provider of this API, which refuses unknown fields', async () => {
     const { gateway, up } = await scene();
     const output = await answered(gateway, up, { parts: [{ text: 'Two:' }, ...drawn], isStream: false });
