@@ -242,16 +242,16 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(answer, choice, part);
   const refusal = delta['refusal'];
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
-  const calls = callsIn(delta);
-  if (calls.length > 0) {
-    addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), target: answer.target, chunks: answer.out });
-  }
   if (listOf(delta['annotations']).some((one) => fieldsOf(one)['type'] === 'url_citation')) answer.hasSearched = true;
   for (const field of messageExtras) {
     const value = delta[field];
     if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field, value });
   }
   if (isFields(delta['audio'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'audio', value: delta['audio'] });
+  const calls = callsIn(delta);
+  if (calls.length > 0) {
+    addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), target: answer.target, chunks: answer.out });
+  }
 }
 
 /** wire: `function_call` is the older form, for one call in a message; some servers still send it (OpenAI: Chat, deprecated). */

@@ -31,6 +31,8 @@ export class Answer {
   readonly #ids = new Set<string>();
   /** The text item that is open. */
   #text: TextItem | null = null;
+  /** Lists for the message that begins next: a provider may name its sources before it says anything. Null: none has come. */
+  #early: (Chunk & { type: 'extra' })[] | null = null;
   /** The calls, by the index of their chunks. */
   readonly #calls: CallItem[] = [];
   /** The calls that are whole and open. cost: a look at all calls, each time another item begins, would take quadratic time. */
@@ -113,6 +115,10 @@ export class Answer {
     const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more }, this.#parts.wantsState);
     this.items.push(item);
     this.#text = item;
+    if (type === 'message' && this.#early !== null) {
+      for (const extra of this.#early) this.#extra(extra);
+      this.#early = null;
+    }
     return item;
   }
 
@@ -184,14 +190,17 @@ export class Answer {
     if (call.isWhole) this.#whole.add(call);
   }
 
-  #extra({ on, field, value }: Chunk & { type: 'extra' }): void {
+  #extra(chunk: Chunk & { type: 'extra' }): void {
+    const { on, field, value } = chunk;
     if (this.#isNative) return;
     // the tier that served the request, which may be another one than it asked for
     if (on === 'reply' && field === 'service_tier') this.more = { ...this.more, [field]: value };
     // an answer may be images alone
     if (field === 'images' && this.#text?.type !== 'message') this.#begin('message');
-    if (this.#text?.type !== 'message') return;
-    if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
+    if (this.#text?.type !== 'message') {
+      // safety: pieces of audio would fill the memory, and nothing joins them here
+      if (on === 'message' && Array.isArray(value)) (this.#early ??= []).push(chunk);
+    } else if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
     else if (field === 'annotations') for (const annotation of listOf(value)) this.#text.annotate(flat(annotation));
     else if (on === 'message') this.#text.extend(field, value);
   }

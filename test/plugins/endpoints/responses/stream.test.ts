@@ -526,3 +526,25 @@ describe('a response', () => {
     ]);
   });
 });
+
+describe('citations of a provider of chat completions', () => {
+  const citation = { type: 'url_citation', url_citation: { url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 } };
+  const cited = { annotations: [citation] };
+  const toolCalls = [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }];
+  const thought = event({ reasoning_content: 'Hm.' });
+  const end = event({}, 'tool_calls');
+  it.each<[string, Step]>([
+    ['before the thought', chunks(event(cited), thought, event({ content: 'Yes.' }), call(0, 'call_1', 'weather', '{}'), end)],
+    ['after the text', chunks(thought, event({ content: 'Yes.' }), event(cited), call(0, 'call_1', 'weather', '{}'), end)],
+    ['in a whole body', answers(completion('Yes.', { reasoning_content: 'Hm.', tool_calls: toolCalls, ...cited }))],
+  ])('are in the response and in an event of a stream that has them %s', async (_, step) => {
+    const { gateway } = await behind(step);
+    const { events, response } = await streamOf(gateway, { tools: [weather] });
+    const flat = { type: 'url_citation', ...citation.url_citation };
+    expect(response.output.map(({ type }: any) => type)).toEqual(['reasoning', 'message', 'function_call']);
+    expect(response.output[1].content).toEqual([{ type: 'output_text', text: 'Yes.', annotations: [flat], logprobs: [] }]);
+    expect(events.filter(({ type }) => type === 'response.output_text.annotation.added')).toMatchObject([
+      { output_index: 1, content_index: 0, annotation_index: 0, annotation: flat },
+    ]);
+  });
+});
