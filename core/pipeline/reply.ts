@@ -247,8 +247,12 @@ const isSameText = (one: Piece, other: Piece): boolean =>
 const withText = (piece: Piece, text: string): Chunk =>
   piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk);
 
+/** wire: the words of an audio come in pieces, as its sound does (OpenAI: Chat, streaming). They are the only text of such an answer. */
+const transcript = 'transcript';
+
 /**
- * A later value of a field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns about how many characters this adds.
+ * A later value of a field replaces the earlier one; lists, the inside of `logprobs` and the words of an audio grow. Returns about how
+ * many characters this adds.
  */
 function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }, grown: Set<object>): number {
   const before = choice.extras.find((extra) => extra.on === on && extra.field === field);
@@ -266,7 +270,7 @@ function replacedBy(first: unknown, second: unknown): number {
   if (Array.isArray(first) && Array.isArray(second)) return 0;
   if (!isFields(first) || !isFields(second)) return lengthOf(first);
   return Object.entries(second).reduce(
-    (sum, [field, value]) => sum + (Object.hasOwn(first, field) ? replacedBy(first[field], value) : 0),
+    (sum, [field, value]) => sum + (Object.hasOwn(first, field) && field !== transcript ? replacedBy(first[field], value) : 0),
     0,
   );
 }
@@ -284,7 +288,11 @@ function joined(first: unknown, second: unknown, grown: Set<object>): unknown {
   }
   if (isFields(first) && isFields(second)) {
     const both: Record<string, unknown> = grown.has(first) ? first : { ...first };
-    for (const [field, value] of Object.entries(second)) both[field] = field in both ? joined(both[field], value, grown) : value;
+    for (const [field, value] of Object.entries(second)) {
+      const before = both[field];
+      if (field === transcript && typeof before === 'string' && typeof value === 'string') both[field] = before + value;
+      else both[field] = field in both ? joined(before, value, grown) : value;
+    }
     grown.add(both);
     return both;
   }

@@ -34,6 +34,11 @@ describe('the size of an answer', () => {
       [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))],
       920 + 200 + 1015,
     ],
+    [
+      'the words of an audio behind those before',
+      ['x'.repeat(900), 'y'.repeat(900)].map((transcript) => ({ ...audio(''), value: { transcript } }) as Chunk),
+      917 + 917,
+    ],
     ['a text that replaces a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
   ])('grows by the longer value: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
 });
@@ -46,6 +51,12 @@ describe('a field that comes in several pieces', () => {
       { content: [2], done: true },
       { content: [1, 2], done: true },
     ],
+    [
+      { data: 'AA', transcript: 'Hel' },
+      { data: 'BB', transcript: 'lo.' },
+      { data: 'BB', transcript: 'Hello.' },
+    ],
+    [{ transcript: 'Hel' }, { transcript: null }, { transcript: null }],
     [[1], 'new', 'new'],
     [{ a: 1 }, [2], [2]],
     ['old', { a: 1 }, { a: 1 }],
