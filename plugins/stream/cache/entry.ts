@@ -4,6 +4,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Adjustment } from '../../../core/chat.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
 
 export interface Entry {
@@ -89,7 +90,7 @@ export class Recording {
       model: model.id,
       externalId,
       adjustments: this.#adjustments,
-      chunks: this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage],
+      chunks: withWholeSounds(this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage]),
     };
   }
 
@@ -124,4 +125,31 @@ function joined(first: Chunk | undefined, second: Chunk): Chunk | null {
     default:
       return null;
   }
+}
+
+type Sound = Chunk & { readonly type: 'extra' };
+
+const isSound = (chunk: Chunk): chunk is Sound => chunk.type === 'extra' && chunk.field === 'audio';
+
+/** The pieces of each sound as one, because a whole reply has only the last piece of several. */
+function withWholeSounds(chunks: readonly Chunk[]): readonly Chunk[] {
+  const sounds = Map.groupBy(chunks.filter(isSound), ({ choice }) => choice);
+  if (sounds.size === 0) return chunks;
+  return [...[...sounds.values()].map(wholeOf), ...chunks.filter((chunk) => !isSound(chunk))];
+}
+
+function wholeOf(pieces: readonly Sound[]): Sound {
+  const values = pieces.map(({ value }) => fieldsOf(value));
+  const textsOf = (field: string): string[] => values.map((value) => value[field]).filter((text) => typeof text === 'string');
+  const [data, words] = [textsOf('data'), textsOf('transcript')];
+  // a piece that was encoded by itself may end with padding, which is not valid inside
+  const isPadded = data.slice(0, -1).some((piece) => piece.endsWith('='));
+  const sound = isPadded ? Buffer.concat(data.map((piece) => Buffer.from(piece, 'base64'))).toString('base64') : data.join('');
+  const value: object = Object.assign(
+    {},
+    ...values,
+    data.length > 0 && { data: sound },
+    words.length > 0 && { transcript: words.join('') },
+  );
+  return { ...(pieces[0] as Sound), value };
 }

@@ -224,6 +224,20 @@ describe('a hit', () => {
     expect(up.asked).toHaveLength(1);
   });
 
+  it.each([
+    ['cut anywhere', ['UklG', 'Rg', '==']],
+    ['encoded one by one', ['Uk', 'Ug', 'Rg'].map((piece) => `${piece}==`)],
+  ])('has the whole sound and its words for a plain request, where a stream had pieces %s', async (_, data) => {
+    const pieces = [{ id: 'audio_1', transcript: 'Hel' }, ...data.map((piece) => ({ data: piece })), { transcript: 'lo.' }];
+    const up = await provider(streams([...pieces.map((audio) => event({ audio })), event({}, 'stop'), 'data: [DONE]\n\n']));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await (await gateway.chat({ stream: true }, on)).text();
+    const reply = (await (await gateway.chat({}, on)).json()) as any;
+    const whole = Buffer.concat(data.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
+    expect(reply.choices[0].message.audio).toEqual({ id: 'audio_1', data: whole, transcript: 'Hello.' });
+    expect(up.asked).toHaveLength(1);
+  });
+
   it('has the vectors of an embedding', async () => {
     const up = await provider(
       answers({
