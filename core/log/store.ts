@@ -61,7 +61,15 @@ export interface LogQuery {
 }
 
 /** The caller's fault: a condition that no store can answer. */
-export class BadQuery extends Error {}
+export class BadQuery extends Error {
+  /** The parameter that is at fault, where it is one alone. */
+  readonly param: string | null;
+
+  constructor(message: string, param: string | null = null) {
+    super(message);
+    this.param = param;
+  }
+}
 
 export interface ListOptions {
   /** At most 1000. */

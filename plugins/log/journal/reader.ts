@@ -80,7 +80,7 @@ async function wholePage<Record>(
 
 /** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */
 function refuse(thrown: unknown): never {
-  if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
+  if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { param: thrown.param, cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
   const said =
     thrown.fault === 'damaged'

@@ -204,7 +204,8 @@ function createCalls() {
     settle(id: number, answer: CallResult): void {
       const call = take(id);
       if ('value' in answer) call?.resolve(answer.value);
-      else call?.reject(answer.fault === 'query' ? new BadQuery(answer.message) : new StoreUnavailable(answer.fault, answer.message));
+      else if (answer.fault === 'query') call?.reject(new BadQuery(answer.message, answer.param));
+      else call?.reject(new StoreUnavailable(answer.fault, answer.message));
     },
     rejectAll(error: Error): void {
       for (const id of waiting.keys()) take(id)?.reject(error);

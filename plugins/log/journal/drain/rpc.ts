@@ -57,7 +57,10 @@ export interface Ask {
 }
 
 /** The result of a call. `query`: the question itself is not valid. */
-export type CallResult = { readonly value: unknown } | { readonly fault: StoreFault | 'query'; readonly message: string };
+export type CallResult =
+  | { readonly value: unknown }
+  | { readonly fault: StoreFault; readonly message: string }
+  | { readonly fault: 'query'; readonly message: string; readonly param: string | null };
 
 export type Told =
   | { readonly type: 'answer'; readonly id: number; readonly answer: CallResult }

@@ -271,7 +271,7 @@ async function readAnswer(call: (typeof readCalls)[number], args: readonly unkno
 
 function blameOf(error: unknown): CallResult {
   const message = messageOf(error);
-  if (error instanceof BadQuery) return { fault: 'query', message };
+  if (error instanceof BadQuery) return { fault: 'query', message, param: error.param };
   if (error instanceof Unavailable) return { fault: fault ?? 'refused', message: 'The log store is not open yet.' };
   return { fault: faultOf(error), message };
 }

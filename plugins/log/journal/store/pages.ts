@@ -29,13 +29,13 @@ export interface Page {
 export function pageOf(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
   const { sort = null } = options;
   if (sort === null) return (query.text === null ? plainPage : searchedPage)(queries, query, options);
-  if (query.text !== null) throw new BadQuery('A search in bodies gives the newest first: leave "sort" or "q" out.');
+  if (query.text !== null) throw new BadQuery('A search in bodies gives the newest first: leave "sort" or "q" out.', 'sort');
   return sortedPage(queries, query, { ...options, sort });
 }
 
 const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
 
-const noCursor = (): BadQuery => new BadQuery('The cursor is not valid: take it from "next" of the page before.');
+const noCursor = (): BadQuery => new BadQuery('The cursor is not valid: take it from "next" of the page before.', 'cursor');
 
 function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
   if (cursor === null || cursor === undefined) return where;

@@ -64,8 +64,12 @@ test('the sums of a search let others have their turn, because SQLite answers on
 
 test('a search cannot be sorted, and its error says so', async () => {
   expect(await ask('/api/logs?q=needle&sort=cost')).toMatchObject({
-    error: { code: 'invalid_value', message: expect.stringContaining('leave "sort" or "q" out') },
+    error: { code: 'invalid_value', param: 'sort', message: expect.stringContaining('leave "sort" or "q" out') },
   });
+});
+
+test.each(['', 'q=needle&', 'sort=cost&'])('the error of a cursor that is none names it: %s', async (filters) => {
+  expect(await ask(`/api/logs?${filters}cursor=none`)).toMatchObject({ error: { code: 'invalid_value', param: 'cursor' } });
 });
 
 test('a list is sorted by the largest values, over its pages', async () => {
