@@ -23,8 +23,9 @@ export async function exportRequests(asked: LogRequest): Promise<Answer> {
   const query = queryOf(asked, ['format', 'limit']);
   // requests that come while the export runs are not in it
   const bounded = { ...query, to: Math.min(query.to ?? Infinity, asked.now + 1) };
-  const { head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
-  return fileOf({ name: 'requests', format, body: streamOf({ head, size, read, limit }) }, asked.now);
+  const { signal } = asked.arrived;
+  const source = format === 'csv' ? await asCsv(asked.reader, bounded, signal) : asJsonLines(asked.reader, bounded, signal);
+  return fileOf({ name: 'requests', format, body: streamOf({ ...source, limit, signal }) }, asked.now);
 }
 
 interface Source {
@@ -33,29 +34,35 @@ interface Source {
   readonly read: ReadPage;
 }
 
-async function asCsv(reader: LogReader, query: LogQuery): Promise<Source> {
+async function asCsv(reader: LogReader, query: LogQuery, signal: AbortSignal): Promise<Source> {
   const keys = await reader.metadataKeys(query);
   return {
     head: csvHead(keys),
     size: pageSize,
     async read(limit, cursor) {
-      const { data, next } = await reader.list(query, { limit, cursor });
+      const { data, next } = await reader.list(query, { limit, cursor, signal });
       return { text: data.map((record) => csvLine(record, keys)).join(''), count: data.length, next };
     },
   };
 }
 
-const asJsonLines = (reader: LogReader, query: LogQuery): Source => ({
+const asJsonLines = (reader: LogReader, query: LogQuery, signal: AbortSignal): Source => ({
   head: '',
   size: wholePageSize,
   async read(limit, cursor) {
-    const { data, next } = await reader.exportRows(query, { limit, cursor });
+    const { data, next } = await reader.exportRows(query, { limit, cursor, signal });
     return { text: data.map((record) => `${JSON.stringify(record)}\n`).join(''), count: data.length, next };
   },
 });
 
+interface Bounds {
+  readonly limit: number;
+  /** Ends the reading for a client that has left: a search may find nothing for a long time. */
+  readonly signal: AbortSignal;
+}
+
 /** Reads the next page when the previous one was taken. A store that fails breaks the stream, so that a part is not taken for the whole. */
-function streamOf({ head, size, read, limit }: Source & { readonly limit: number }): ReadableStream<Uint8Array> {
+function streamOf({ head, size, read, limit, signal }: Source & Bounds): ReadableStream<Uint8Array> {
   let cursor: string | null = null;
   let left = limit;
   let isBegun = false;
@@ -64,6 +71,7 @@ function streamOf({ head, size, read, limit }: Source & { readonly limit: number
     isBegun = true;
     for (;;) {
       const page: Page = await read(Math.min(size, left), cursor);
+      if (signal.aborted) return undefined;
       cursor = page.next;
       left -= page.count;
       if (page.text !== '') controller.enqueue(Buffer.from(page.text));

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { csvCell, csvHead, csvLine } from '../../../../plugins/endpoints/logs/csv.ts';
 import { aRecord } from '../../../_kit/log.ts';
+import { pause } from '../../../_kit/upstream.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -93,6 +94,28 @@ describe('an export', () => {
     await reader.cancel();
     await expect.poll(() => scene.gateway.running.size).toBe(0);
     expect(scene.log.pages).toHaveLength(1);
+  });
+
+  it('reads no page for a client that left while a search found nothing', async () => {
+    const leaving = new AbortController();
+    let reads = 0;
+    let isLeft = (): boolean => false;
+    scene.log.exportRows = async (_query, { signal }) => {
+      reads++;
+      isLeft = () => signal?.aborted === true;
+      await pause(1);
+      return { data: [], next: 'more' };
+    };
+    const asked = scene
+      .ask('/api/logs/export?format=jsonl&q=rare', { signal: leaving.signal })
+      .then(async (response) => await response.text());
+    await expect.poll(() => reads).toBeGreaterThan(2);
+    leaving.abort();
+    await expect(asked).rejects.toThrow('aborted');
+    await expect.poll(() => scene.gateway.running.size).toBe(0);
+    const before = reads;
+    await pause(50);
+    expect([reads - before, isLeft()]).toEqual([0, true]);
   });
 
   it('breaks off where the store fails, so that an incomplete file does not look complete', async () => {
