@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../core/errors.ts';
 import { isFresh } from '../../../core/log/record-id.ts';
 import { BadQuery } from '../../../core/log/store.ts';
-import type { ListOptions, LogQuery, LogReader, PageOptions, StoreStatus } from '../../../core/log/store.ts';
+import type { LogQuery, LogReader, PageOptions, StoreStatus } from '../../../core/log/store.ts';
 import { StoreUnavailable } from './drain/client.ts';
 import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
@@ -63,13 +63,12 @@ interface Found<Record> {
 
 /** A search reads some records at a time, so that new records can be stored in between. It goes on until the page is full. */
 async function wholePage<Record>(
-  read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>,
+  read: (query: LogQuery, page: PageOptions) => Promise<Found<Record>>,
   query: LogQuery,
-  { signal, ...page }: PageOptions,
+  page: PageOptions,
 ): Promise<Found<Record>> {
   let { data, next, isCut = false } = await read(query, page);
-  const isWanted = (): boolean => signal?.aborted !== true;
-  while (query.text !== null && next !== null && !isCut && data.length < page.limit && isWanted()) {
+  while (query.text !== null && next !== null && !isCut && data.length < page.limit) {
     const more = await read(query, { ...page, limit: page.limit - data.length, cursor: next });
     data = [...data, ...more.data];
     next = more.next;

@@ -5,7 +5,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
+import type { LogReader, PageOptions } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
+import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, KeyCalls, OwnCalls, Told, WorkerSettings } from './rpc.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Reader, StoreFault } from '../store/store.ts';
@@ -20,7 +22,12 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
+export interface StoreClient
+  extends
+    Omit<Reader, 'list' | 'exportRows'>,
+    Pick<LogReader, 'list' | 'exportRows'>,
+    KeyCalls,
+    Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
@@ -42,6 +49,12 @@ interface ClientEvents {
 }
 
 const queryMs = 10_000;
+/**
+ * The most reads that the thread works at: as many as PostgreSQL has connections for them. The others wait on this side.
+ * safety: answers of the thread wait until the request thread takes all of them in one turn of its event loop. Forty pages of large
+ * bodies took 600 MB and blocked it for seven seconds, although their clients had left.
+ */
+const mostReads = 6;
 /** cost: V8's young generation. Under load, its default of 48 MB adds 140 MB to the process, and 24 MB adds 20 MB, for the same CPU. */
 const youngMb = 8;
 const backoffMs = { first: 100, most: 5000 };
@@ -70,6 +83,18 @@ export function createClient(events: ClientEvents): StoreClient {
     (call: Call) =>
     (...args: unknown[]): Promise<never> =>
       ask(call, args) as Promise<never>;
+  const turn = turns(mostReads);
+  const reading =
+    (call: Call) =>
+    async (asked: unknown, page: object = {}): Promise<unknown> => {
+      const { signal, ...options }: Partial<PageOptions> = page;
+      const until = Date.now() + queryMs;
+      return await turn(async () => {
+        signal?.throwIfAborted();
+        return await ask(call, [asked, options], until - Date.now());
+      });
+    };
+  const reads = Object.fromEntries(readCalls.map((call) => [call, reading(call)])) as Record<(typeof readCalls)[number], () => never>;
   return {
     async open(settings) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -87,14 +112,7 @@ export function createClient(events: ClientEvents): StoreClient {
       if (thread.worker !== null) await ended(thread.worker);
       return isDrained === true;
     },
-    list: calling('list'),
-    exportRows: calling('exportRows'),
-    get: calling('get'),
-    stats: calling('stats'),
-    series: calling('series'),
-    faults: calling('faults'),
-    facets: calling('facets'),
-    metadataKeys: calling('metadataKeys'),
+    ...reads,
     ping: () => ask('ping', [], 500) as Promise<void>,
     state: calling('state'),
     flush: calling('flush'),
@@ -175,6 +193,23 @@ async function ended(worker: Worker): Promise<void> {
   const late = AbortSignal.timeout(endMs);
   await once(worker, 'exit', { signal: late }).catch(() => {});
   if (late.aborted) await worker.terminate();
+}
+
+/** Runs a few works at one time. The others wait for their turn, first come, first served. */
+function turns(most: number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    if (running === most) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }
 
 type Calls = ReturnType<typeof createCalls>;

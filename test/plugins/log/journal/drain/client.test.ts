@@ -98,6 +98,27 @@ describe('the client of the store', () => {
     }
   });
 
+  test('gives the thread a few reads at one time, and none that nobody waits for any more', async () => {
+    const starting = startedThread();
+    await openOn('sqlite', null);
+    const thread = await starting;
+    const asked: unknown[] = [];
+    const post = thread.postMessage.bind(thread);
+    thread.postMessage = (ask) => {
+      if (ask.call === 'list') asked.push(ask);
+      post(ask);
+    };
+    const leaving = new AbortController();
+    const page = { limit: 1, cursor: null };
+    const staying = Array.from({ length: 10 }, () => reader.list(everything, page));
+    const left = Array.from({ length: 40 }, () => reader.list(everything, { ...page, signal: leaving.signal }));
+    await Promise.resolve();
+    const atOnce = asked.length;
+    leaving.abort(new Error('the client has left'));
+    const ends = await Promise.allSettled([...staying, ...left]);
+    expect([atOnce, asked.length, ends.filter(({ status }) => status === 'fulfilled').length]).toEqual([6, 10, 10]);
+  });
+
   test('reads written records after a flush', async () => {
     await openOn('sqlite', null);
     await Promise.all([write(1), write(2)]);
