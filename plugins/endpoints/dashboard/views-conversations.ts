@@ -10,7 +10,7 @@ import { queryOf } from './views.ts';
 import type { ViewRequest } from './views.ts';
 
 /** `scanned`: records without bodies; `read`: with bodies, which are many times larger; `cut`: pages that large bodies cut short. */
-const most = { scanned: 1000, read: 200, page: 50, cut: 4, opening: 200, sought: 80 };
+const most = { scanned: 1000, read: 200, page: 50, cut: 16, opening: 200, sought: 80 };
 const day = 86_400_000;
 /** Usual names of the metadata key that identifies a conversation, the likeliest first. */
 const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session', 'conversation', 'thread', 'chat'];

@@ -98,14 +98,14 @@ describe('the views', () => {
 
   test('read a conversation in part if its texts are so large that pages are cut', async () => {
     const large = memoryLog();
-    for (let turn = 0; turn < 20; turn++) {
-      large.add({ createdAt: at(20 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
+    for (let turn = 0; turn < 40; turn++) {
+      large.add({ createdAt: at(40 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
     }
     const cut = async (query: LogQuery, page: PageOptions) => ({ ...(await large.exportRows(query, { ...page, limit: 2 })), isCut: true });
     const view: any = await conversationView({ ...asked(large, 'by=meta.session-id&value=s1'), reader: { ...large, exportRows: cut } });
-    expect([view.turns, view.isAll, view.opening]).toEqual([8, false, 'Turn 12']);
+    expect([view.turns, view.isAll, view.opening]).toEqual([32, false, 'Turn 8']);
     const list: any = await conversationsView({ ...asked(large, 'by=history'), reader: { ...large, exportRows: cut } });
-    expect([list.requests, list.isAll]).toEqual([8, false]);
+    expect([list.requests, list.isAll]).toEqual([32, false]);
   });
 
   test('find no conversation with an empty key', async () => {
