@@ -37,6 +37,12 @@ function signed(adminKey: Secret, id: string, expiresAt: number): Session {
   return { value: `${expiresAt}.${id}.${signature}`, id, expiresAt };
 }
 
+/**
+ * How often sessions whose time is over are forgotten.
+ * cost: a look at each file at each sign-out took 18 s of the event loop for 2,500 sign-outs.
+ */
+const sweepMs = 3_600_000;
+
 /** A session that was ended before its time. */
 export type Ended = Pick<Session, 'id' | 'expiresAt'>;
 
@@ -47,6 +53,7 @@ export type Ended = Pick<Session, 'id' | 'expiresAt'>;
 export class EndedSessions {
   readonly #known = new Map<string, number>();
   readonly #tell: (ended: Ended) => void;
+  #sweptAt = -Infinity;
 
   /** @param tell tells other processes that do not read the directory at once, or have none */
   constructor(tell: (ended: Ended) => void) {
@@ -54,7 +61,11 @@ export class EndedSessions {
   }
 
   add({ id, expiresAt }: Session, { dataDir, now }: { dataDir: string; now: number }): void {
-    for (const [other, until] of this.#known) if (until < now) this.#known.delete(other);
+    const isDue = now - this.#sweptAt >= sweepMs;
+    if (isDue) {
+      this.#sweptAt = now;
+      for (const [other, until] of this.#known) if (until < now) this.#known.delete(other);
+    }
     this.learn({ id, expiresAt });
     this.#tell({ id, expiresAt });
     // the plugin that keeps data creates the directory; a gateway that keeps no data must not create it
@@ -62,9 +73,7 @@ export class EndedSessions {
     const folder = folderIn(dataDir);
     try {
       makeFolder(folder);
-      for (const file of readdirSync(folder)) {
-        if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
-      }
+      if (isDue) sweep(folder);
       writeFileSync(join(folder, id), '', { mode: 0o600 });
     } catch {
       // this process knows that the session has ended; a read-only directory is no reason to refuse the sign-out
@@ -78,6 +87,12 @@ export class EndedSessions {
 
   has({ id }: Session, dataDir: string): boolean {
     return this.#known.has(id) || existsSync(join(folderIn(dataDir), id));
+  }
+}
+
+function sweep(folder: string): void {
+  for (const file of readdirSync(folder)) {
+    if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
   }
 }
 

@@ -1,9 +1,14 @@
 /** Guesses of the admin key are delayed and on record, and lock nobody out. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect as expectOf, test } from 'vitest';
 import type { TestContext } from 'vitest';
+import { EndedSessions, newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { networkOf, SignIns } from '../../../core/http/sign-ins.ts';
 import { createLogger } from '../../../core/logger.ts';
+import { Secret } from '../../../core/secret.ts';
 import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 
@@ -168,3 +173,25 @@ test.each([
   ['::1', '0:0:0:0'],
   ['', '0:0:0:0'],
 ])('the address %j counts for the network %s', (address, network) => expectOf(networkOf(address)).toBe(network));
+
+test('the files of sessions whose time is over are looked for once an hour, and not at each sign-out', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-sessions-'));
+  const old = join(dataDir, 'signed-out', 'f'.repeat(32));
+  const putOld = (): void => {
+    mkdirSync(join(dataDir, 'signed-out'), { recursive: true });
+    writeFileSync(old, '');
+    const before = (Date.now() - sessionMs) / 1000 - 60;
+    utimesSync(old, before, before);
+  };
+  const begin = Date.now();
+  const ended = new EndedSessions(() => {});
+  const isKeptAfter = (minutes: number): boolean => {
+    putOld();
+    const session = newSession(new Secret('the-admin-key-of-the-test'), begin + sessionMs);
+    ended.add(session, { dataDir, now: begin + minutes * 60_000 });
+    expectOf(new EndedSessions(() => {}).has(session, dataDir)).toBe(true);
+    return existsSync(old);
+  };
+  expectOf([0, 1, 59, 61, 62].map(isKeptAfter)).toEqual([false, true, true, false, true]);
+  rmSync(dataDir, { recursive: true });
+});
