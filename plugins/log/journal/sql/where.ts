@@ -13,6 +13,7 @@ import { firstIdAt, hexOf, idOfHex, isIdPrefix } from '../../../../core/log/reco
 import { attemptSql } from './attempts.ts';
 import { binOf, binSql, isBinned } from './bins.ts';
 import type { Binned } from './bins.ts';
+import { longestText } from './clean.ts';
 import { tagName, tagText } from './rows.ts';
 
 /** Binds a value and gives its placeholder. */
@@ -72,7 +73,7 @@ export interface Selection {
 const comparisons = new Set(['>', '<', '>=', '<=']);
 
 /** Conditions whose index is not in the order of the list. Such an index pays only if few rows meet the condition. */
-export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || isSomeTags(condition);
+export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || (isSomeTags(condition) && !isCut(condition));
 
 const isIndexedBound = ({ field, operator }: Condition): boolean =>
   comparisons.has(operator) && isBinned(filteredField(field)?.asked ?? null);
@@ -81,6 +82,8 @@ const isSomeTags = (condition: Condition): boolean =>
   isTag(condition) && condition.operator === 'in' && condition.values.length > 1 && !condition.values.includes('');
 const isOneTag = (condition: Condition): boolean =>
   isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
+/** Whether the index of tags holds other texts too under one of these values, because it cuts long texts. */
+const isCut = ({ values }: Condition): boolean => values.some(({ length }) => length >= longestText);
 
 /** With a blank before it; empty if there is no condition. */
 export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
@@ -111,7 +114,7 @@ export function selectionOf(
   const ofAttempt = conditions.filter(isOfOneAttempt);
   const writing = { params, grammar, rare, range: { from, to } };
   for (const condition of conditions) {
-    if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
+    if ((condition !== leading || isCut(condition)) && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
   }
   if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, writing)})`);
   if (withText && text !== null) {
@@ -221,13 +224,12 @@ function valuesSql(column: string, values: readonly string[], params: Params): s
 }
 
 function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing): string {
-  // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
-  if (isSomeTags(condition)) {
-    return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
-  }
   const named = condition.values.filter((value) => value !== '');
   const parts: string[] = [];
-  if (named.length > 0) {
+  // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
+  if (isSomeTags(condition) || isCut(condition)) {
+    parts.push(`${grammar.keyedText(keyed, params.bind)} in (${named.map((value) => params.add(value)).join(', ')})`);
+  } else if (named.length > 0) {
     const [name, tags] = [params.add(tagNameOf(condition)), tagsSql(named, params)];
     parts.push(`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${name} and t2.value in (${tags}))`);
   }

@@ -2,7 +2,6 @@
 import { filteredField } from '../../../../core/log/filters.ts';
 import { isLike } from '../../../../core/log/match.ts';
 import type { Condition } from '../../../../core/log/store.ts';
-import { longestText } from '../sql/clean.ts';
 import { failed } from '../sql/where.ts';
 
 export interface Rule {
@@ -21,14 +20,8 @@ function valueRule(field: string, values: readonly string[]): Rule | null {
   // sums by a dimension of attempts count attempts, not requests
   if (filteredField(field)?.filter.kind === 'any') return null;
   if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
-  // the index cuts longer texts, so the records must be asked
-  const isText =
-    filteredField(field)?.filter.kind === 'flag'
-      ? values.every((value) => value === 'true' || value === 'false')
-      : values.every(({ length }) => length < longestText);
-  return isText
-    ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) }
-    : null;
+  if (filteredField(field)?.filter.kind === 'flag' && !values.every((value) => value === 'true' || value === 'false')) return null;
+  return { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) };
 }
 
 function globRule(field: string, values: readonly string[]): Rule {

@@ -368,6 +368,23 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
   });
 
+  test('tells long texts apart that differ behind the part that the index holds', async () => {
+    const own = await open(36_500);
+    const texts = ['x'.repeat(256), `${'x'.repeat(300)}a`, `${'x'.repeat(300)}b`];
+    await own.insert(texts.map((text, number) => rowFor({ at: Date.now(), number, metadata: { note: text }, fields: { note: text } })));
+    for (const field of ['meta.note', 'field.note']) {
+      for (const [number, text] of texts.entries()) {
+        const listed = async (...[operator, ...values]: [Condition['operator'], ...string[]]): Promise<number[]> =>
+          numbers((await own.list(where(field, operator, ...values), { limit: 10 })).data);
+        expect(await listed('in', text)).toEqual([number]);
+        expect(await listed('in', text, 'short')).toEqual([number]);
+        expect(await listed('not in', text)).toEqual([2, 1, 0].filter((one) => one !== number));
+        expect(await listed('not in', text, '')).toEqual([2, 1, 0].filter((one) => one !== number));
+      }
+    }
+    await own.close();
+  });
+
   test('lists metadata keys by use, however many values they have', async () => {
     expect(await store.metadataKeys(everything)).toEqual(['tenant-id', 'odd "name".x']);
   });
