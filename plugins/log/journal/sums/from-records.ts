@@ -87,12 +87,13 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
   const groups: Group[] = [];
   for (let at = first; at < end; at += bucketMs) {
     const isLast = at + bucketMs >= end;
-    const [group] = await readGroups(
+    const found = await readGroups(
       queries,
       { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs },
-      { by, bucketMs: null },
+      // where the clock of another gateway is ahead, the last range has buckets that begin after now
+      { by, bucketMs: isLast ? bucketMs : null },
     );
-    if (group !== undefined) groups.push({ ...group, at });
+    groups.push(...(isLast ? found : found.map((group) => ({ ...group, at }))));
     await setImmediate();
   }
   return groups;
@@ -109,7 +110,9 @@ async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping)
   if (isOfAttempts(by)) return await readAttempts(queries, query, { ...grouping, by });
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
-  const bucket = bucketMs === null ? '0' : `cast(r.created_at / ${bucketMs} as bigint)`;
+  // where a clock was set back, the id of a record, which the range is about, is later than the record
+  const at = query.from === null ? 'r.created_at' : `(case when r.created_at < ${query.from} then ${query.from} else r.created_at end)`;
+  const bucket = bucketMs === null ? '0' : `cast(${at} / ${bucketMs} as bigint)`;
   const { from, where } = selectionOf(query, { params, grammar, withText: true });
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];

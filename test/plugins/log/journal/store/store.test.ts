@@ -368,6 +368,22 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
   });
 
+  test('gives a record of a gateway whose clock is ahead in the step of its own time', async () => {
+    const own = await open(36_500);
+    const now = Math.floor(Date.now() / minute) * minute;
+    const ats = [now - minute, now + 5 * minute];
+    await own.insert(ats.map((at) => rowFor({ at })));
+    for (const by of [null, 'model']) {
+      const { points } = await own.series({ ...everything, from: now - 10 * minute }, { bucketMs: minute, by });
+      expect([by, points.map(({ at }) => at)]).toEqual([by, ats]);
+    }
+    // the clock was set back, so the record is older than its id
+    await own.insert([rowFor({ at: now, number: 1, createdAt: new Date(now - 5000).toISOString() })]);
+    const { points } = await own.series({ ...everything, from: now - 10 * minute }, { bucketMs: minute });
+    expect(points.map(({ at }) => at)).toEqual([now - minute, now, now + 5 * minute]);
+    await own.close();
+  });
+
   test('tells long texts apart that differ behind the part that the index holds', async () => {
     const own = await open(36_500);
     const texts = ['x'.repeat(256), `${'x'.repeat(300)}a`, `${'x'.repeat(300)}b`];
