@@ -173,7 +173,8 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
-  const meta = params.get('meta') ?? metaKeys[0] ?? null;
+  // the metadata of a caller's key may have an empty name, which no filter can name
+  const meta = params.get('meta') ?? metaKeys.find((key) => key !== '') ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => largest(reader, query, { by, rank: params.get('rank') });
   const overTime = (width: number) =>
     Promise.all([

@@ -340,6 +340,13 @@ describe('the data of the dashboard', () => {
     expect((await body(await gateway.get('/api/models', local))).data).toHaveLength(3);
   });
 
+  test('the overview shows values of a metadata key that has a name, also where a key without one is used more', async () => {
+    await begin();
+    log.add({ metadata: { '': 'x', team: 'search' } });
+    log.add({ metadata: { '': 'x' } });
+    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ meta: 'team' });
+  });
+
   test('have the number of hits of the cache, where it is in use', async () => {
     await begin();
     log.add({});
