@@ -294,7 +294,7 @@ test('the folder in which a gateway was started can be removed', async ({ expect
   const config = { ...logged(), server: { ...(logged()['server'] as object), workers: 2 } };
   const gateway = await start(config, {}, { by: [shell, option, script.replace('"$@"', `(cd '${folder}' && exec "$@")`), 'sh'] });
   rmSync(folder, { recursive: true });
-  const moves = (): number => gateway.output().stderr.split('goes on in that of its config').length - 1;
+  const moves = (): number => gateway.output().stderr.split('goes on in the folder of its config').length - 1;
   await expect.poll(moves).toBe(3);
   gateway.write({ ...config, limits: [] });
   process.kill(processesOf(gateway)[0]?.pid ?? 0, 'SIGHUP');
