@@ -73,8 +73,9 @@ export class EndedSessions {
     const folder = folderIn(dataDir);
     try {
       makeFolder(folder);
-      if (isDue) sweep(folder);
       writeFileSync(join(folder, id), '', { mode: 0o600 });
+      // safety: it throws where another process has just removed a file, and the end of this session must be on the disk all the same
+      if (isDue) sweep(folder);
     } catch {
       // this process knows that the session has ended; a read-only directory is no reason to refuse the sign-out
     }

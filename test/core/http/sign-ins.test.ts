@@ -1,5 +1,5 @@
 /** Guesses of the admin key are delayed and on record, and lock nobody out. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -193,5 +193,16 @@ test('the files of sessions whose time is over are looked for once an hour, and 
     return existsSync(old);
   };
   expectOf([0, 1, 59, 61, 62].map(isKeptAfter)).toEqual([false, true, true, false, true]);
+  rmSync(dataDir, { recursive: true });
+});
+
+test('the end of a session is on the disk also where a look at the other files fails', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-sessions-'));
+  mkdirSync(join(dataDir, 'signed-out'));
+  // a file that another process removes after it was listed is as absent as what this link names
+  symlinkSync(join(dataDir, 'gone'), join(dataDir, 'signed-out', 'f'.repeat(32)));
+  const session = newSession(new Secret('the-admin-key-of-the-test'), Date.now() + sessionMs);
+  new EndedSessions(() => {}).add(session, { dataDir, now: Date.now() });
+  expectOf(new EndedSessions(() => {}).has(session, dataDir)).toBe(true);
   rmSync(dataDir, { recursive: true });
 });
