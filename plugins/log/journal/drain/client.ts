@@ -91,7 +91,9 @@ export function createClient(events: ClientEvents): StoreClient {
       const until = Date.now() + queryMs;
       return await turn(async () => {
         signal?.throwIfAborted();
-        return await ask(call, [asked, options], until - Date.now());
+        const leftMs = until - Date.now();
+        if (leftMs <= 0) throw new StoreUnavailable('timeout', `The log store had no time for the read within ${queryMs} ms.`);
+        return await ask(call, [asked, options], leftMs);
       });
     };
   const reads = Object.fromEntries(readCalls.map((call) => [call, reading(call)])) as Record<(typeof readCalls)[number], () => never>;

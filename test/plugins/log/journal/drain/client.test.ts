@@ -1,6 +1,6 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
 import { createLogger } from '../../../../../core/logger.ts';
 import { createClient } from '../../../../../plugins/log/journal/drain/client.ts';
@@ -117,6 +117,22 @@ describe('the client of the store', () => {
     leaving.abort(new Error('the client has left'));
     const ends = await Promise.allSettled([...staying, ...left]);
     expect([atOnce, asked.length, ends.filter(({ status }) => status === 'fulfilled').length]).toEqual([6, 10, 10]);
+  });
+
+  test('gives the thread no read whose time was over before its turn came', async () => {
+    const starting = startedThread();
+    await openOn('sqlite', null);
+    const thread = await starting;
+    const post = thread.postMessage.bind(thread);
+    let asked = 0;
+    // the thread never answers a list
+    thread.postMessage = (ask) => void (ask.call === 'list' ? asked++ : post(ask));
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    const ends = Promise.allSettled(Array.from({ length: 8 }, () => reader.list(everything, { limit: 1, cursor: null })));
+    await vi.advanceTimersByTimeAsync(20_000);
+    vi.useRealTimers();
+    const codes = (await ends).map((end) => end.status === 'rejected' && end.reason.code);
+    expect([asked, codes]).toEqual([6, Array.from({ length: 8 }, () => 'log_unavailable')]);
   });
 
   test('reads written records after a flush', async () => {
