@@ -61,10 +61,12 @@ const maskValue = (value: string): string =>
     reference === undefined ? stars(text) : text,
   );
 
-/** Masks the values of headers: each header may hold a credential, whatever its name. */
+/** Masks the values of headers: each header may hold a credential, whatever its name. A value in braces may be one too. */
 const maskHeaders = (text: string): string =>
-  text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
-const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|[^}])*/g;
+  text
+    .replace(/(?<=:\s*)\{.*/, stars)
+    .replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
+const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|:\s*\{.*|[^}])*/g;
 
 /** The line without what follows the name of a secret and a brace: in braces, a name may be the secret itself. */
 function maskBraces(line: string): string {

@@ -24,13 +24,9 @@ test('keys that were written as a map of secrets are hidden, and keys of a list 
 
 test('the values of headers are hidden, whatever their names', () => {
   const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
-  expect(shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '  batch_size: 10'])).toEqual([
-    'with:',
-    '  headers:',
-    '    x-team: *********',
-    '    x-org: ${ORG}',
-    '  batch_size: 10',
-  ]);
+  expect(
+    shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '    x-own: {topsecret}', '  batch_size: 10']),
+  ).toEqual(['with:', '  headers:', '    x-team: *********', '    x-org: ${ORG}', '    x-own: ***********', '  batch_size: 10']);
 });
 
 describe('a line of the file', () => {
@@ -65,6 +61,7 @@ describe('a line of the file', () => {
     ['api_key: ${KEY:-topsecret}', 'api_key: ${KEY:-*********}'],
     ['admin_key: {topsecret}', 'admin_key: ***********'],
     ['a: { b: { api_key: { topsecret: 1 } }, models: [c] }', 'a: { b: { api_key: * ********** * * *, ******* [*] *'],
+    ['headers: { x-team: ${TEAM}, x-org: {topsecret}, x-own: abc }', 'headers: { x-team: ${TEAM}, x-org: ***********, ****** *** *'],
   ])('hides %s', (line, shown) => {
     expect(maskLine(line)).toBe(shown);
   });
