@@ -41,7 +41,7 @@ export function HealthStrip() {
       'off',
       log === null
         ? 'nothing'
-        : `${log.retentionDays === 0 ? 'forever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
+        : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`,
     ],
   ];
   return html`<section class="card health">
