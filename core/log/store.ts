@@ -156,6 +156,8 @@ export interface StatsOptions {
   readonly limit: number;
   /** `requests` where absent. */
   readonly rank?: Rank;
+  /** True: a request to a model waits for the answer, so it must not wait for searches and exports. */
+  readonly isUrgent?: boolean;
 }
 
 export interface SeriesOptions {

@@ -146,7 +146,7 @@ export class Sums {
     if (reader === null) return null;
     await this.#catchUp(reader);
     const conditions = by === 'all' ? [] : [{ field: by, operator: 'in' as const, values: [value] }];
-    const [row] = await reader.stats({ ...rangeOf(per, start), conditions, text: null }, { by: null, limit: 1 });
+    const [row] = await reader.stats({ ...rangeOf(per, start), conditions, text: null }, { by: null, limit: 1, isUrgent: true });
     return picoOf(row?.cost ?? null);
   }
 

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
-import type { LogReader, PageOptions } from '../../../../core/log/store.ts';
+import type { LogReader, PageOptions, StatsOptions } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, KeyCalls, OwnCalls, Told, WorkerSettings } from './rpc.ts';
@@ -50,11 +50,12 @@ interface ClientEvents {
 
 const queryMs = 10_000;
 /**
- * The most reads that the thread works at: as many as PostgreSQL has connections for them. The others wait on this side.
+ * The most reads that the thread works at, unless a request waits for them. SQLite works at one at a time; PostgreSQL has one connection
+ * more for reads. The others wait on this side.
  * safety: answers of the thread wait until the request thread takes all of them in one turn of its event loop. Forty pages of large
  * bodies took 600 MB and blocked it for seven seconds, although their clients had left.
  */
-const mostReads = 6;
+const mostReads = { sqlite: 1, postgres: 5 };
 /** cost: V8's young generation. Under load, its default of 48 MB adds 140 MB to the process, and 24 MB adds 20 MB, for the same CPU. */
 const youngMb = 8;
 const backoffMs = { first: 100, most: 5000 };
@@ -83,22 +84,24 @@ export function createClient(events: ClientEvents): StoreClient {
     (call: Call) =>
     (...args: unknown[]): Promise<never> =>
       ask(call, args) as Promise<never>;
-  const turn = turns(mostReads);
+  let turn = turns(mostReads.sqlite);
   const reading =
     (call: Call) =>
     async (asked: unknown, page: object = {}): Promise<unknown> => {
-      const { signal, ...options }: Partial<PageOptions> = page;
+      const { signal, isUrgent = call === 'get', ...options }: Partial<PageOptions & StatsOptions> = page;
       const until = Date.now() + queryMs;
-      return await turn(async () => {
+      const read = async (): Promise<unknown> => {
         signal?.throwIfAborted();
         const leftMs = until - Date.now();
         if (leftMs <= 0) throw new StoreUnavailable('timeout', `The log store had no time for the read within ${queryMs} ms.`);
         return await ask(call, [asked, options], leftMs);
-      });
+      };
+      return await (isUrgent ? read() : turn(read));
     };
   const reads = Object.fromEntries(readCalls.map((call) => [call, reading(call)])) as Record<(typeof readCalls)[number], () => never>;
   return {
     async open(settings) {
+      turn = turns(mostReads[settings.store]);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       thread = keepRunning(settings, {
         ...events,

@@ -116,7 +116,24 @@ describe('the client of the store', () => {
     const atOnce = asked.length;
     leaving.abort(new Error('the client has left'));
     const ends = await Promise.allSettled([...staying, ...left]);
-    expect([atOnce, asked.length, ends.filter(({ status }) => status === 'fulfilled').length]).toEqual([6, 10, 10]);
+    expect([atOnce, asked.length, ends.filter(({ status }) => status === 'fulfilled').length]).toEqual([1, 10, 10]);
+  });
+
+  test('gives the thread a read at once that a request to a model waits for', async () => {
+    const starting = startedThread();
+    await openOn('sqlite', null);
+    const thread = await starting;
+    const asked: string[] = [];
+    const post = thread.postMessage.bind(thread);
+    thread.postMessage = (ask) => {
+      asked.push(ask.call);
+      post(ask);
+    };
+    const pages = Array.from({ length: 10 }, () => reader.list(everything, { limit: 1, cursor: null }));
+    const urgent = [reader.get(idAt(begin, 1)), reader.stats(everything, { by: null, limit: 1, isUrgent: true })];
+    await Promise.resolve();
+    expect(asked).toEqual(['list', 'get', 'stats']);
+    await Promise.all([...pages, ...urgent]);
   });
 
   test('gives the thread no read whose time was over before its turn came', async () => {
