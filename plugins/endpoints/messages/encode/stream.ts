@@ -14,11 +14,21 @@ import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
-/** The open block. `input`: the arguments of a call so far. `isWhole`: null where it was not computed. */
+/**
+ * The open block. `input`: the arguments of a call so far. `isWhole`: null where it was not
+ * computed. `isObject`: whether the arguments begin as an object; null: they have not begun.
+ */
 type Open =
   | { readonly kind: 'text' }
   | { readonly kind: 'thinking'; readonly thought: Thought }
-  | { readonly kind: 'call'; readonly call: number; input: string; readonly end: ObjectEnd; isWhole: boolean | null };
+  | {
+      readonly kind: 'call';
+      readonly call: number;
+      input: string;
+      readonly end: ObjectEnd;
+      isWhole: boolean | null;
+      isObject: boolean | null;
+    };
 
 /** The type of a delta, and the field with its text. */
 const deltas = {
@@ -160,7 +170,7 @@ class StreamEncoder implements Encoder {
         return this.#addDetail(chunk.detail);
       case 'tool-start':
         return this.#start(
-          { kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null },
+          { kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null, isObject: null },
           JSON.stringify({
             type: 'tool_use',
             id: chunk.id,
@@ -194,12 +204,14 @@ class StreamEncoder implements Encoder {
   }
 
   #delta(open: Open, text: string): void {
+    let piece = text;
     if (open.kind === 'thinking') open.thought.text += text;
     else if (open.kind === 'call') {
       open.input += text;
       open.end.look(text);
+      piece = inputPiece(open, text);
     }
-    this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
+    this.#out += `${this.#opening}${JSON.stringify(piece)}}}\n\n`;
   }
 
   /** Adds the state of a thought: to the open thought, or, where no open thought takes it, as a block of its own without a text. */
@@ -256,6 +268,7 @@ class StreamEncoder implements Encoder {
     if (open === null) return;
     this.#open = null;
     if (open.kind === 'thinking') this.#other({ type: 'signature_delta', signature: open.thought.signature });
+    else if (open.kind === 'call' && open.isObject === false) this.#other({ type: 'input_json_delta', partial_json: '"}' });
     this.#stop();
   }
 
@@ -264,7 +277,17 @@ class StreamEncoder implements Encoder {
   }
 }
 
-const isWhole = (open: Open & { readonly kind: 'call' }): boolean => open.end.isReached && (open.isWhole ??= objectIn(open.input) !== null);
+type OpenCall = Open & { readonly kind: 'call' };
+
+/** A piece of the arguments as the client gets it: text that does not begin as an object is wrapped, as in a whole message. */
+function inputPiece(open: OpenCall, text: string): string {
+  const hasBegun = open.isObject !== null;
+  if (!hasBegun && text.trim() !== '') open.isObject = text.trimStart().startsWith('{');
+  if (open.isObject !== false) return text;
+  return `${hasBegun ? '' : '{"arguments":"'}${JSON.stringify(text).slice(1, -1)}`;
+}
+
+const isWhole = (open: OpenCall): boolean => open.end.isReached && (open.isWhole ??= objectIn(open.input) !== null);
 
 /** Makes the encoder of one stream. */
 export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

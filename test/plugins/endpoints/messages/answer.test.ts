@@ -192,6 +192,38 @@ describe('the input of a call', () => {
     );
     expect((await ask({ model: 'open' })).body['content']).toEqual([{ type: 'tool_use', id: 't1', name: 'weather', input }]);
   });
+
+  // the Anthropic SDK throws for a text that is no JSON, and the next turn would be refused with an input that is no object
+  it.each([
+    ['a list', ['["Ro', 'me"]'], '["Rome"]'],
+    ['a number', ['7'], '7'],
+    ['words with a character in two halves', ['to "\ud83d', '\ude00"'], 'to "\u{1f600}"'],
+    ['a list after a blank', [' ', '[1]'], '[1]'],
+  ])('is an object in a stream too, where the model wrote %s', async (_, pieces, text) => {
+    const call = (index: number, name: string, words: string): string =>
+      event({
+        tool_calls: [
+          {
+            index,
+            ...(name !== '' && { id: `t${index}`, type: 'function' }),
+            function: { ...(name !== '' && { name }), arguments: words },
+          },
+        ],
+      });
+    const { stream } = await scene(
+      streams([
+        call(0, 'weather', ''),
+        ...pieces.map((piece) => call(0, '', piece)),
+        call(1, 'time', '{"at":1}'),
+        event({}, 'tool_calls'),
+        'data: [DONE]\n\n',
+      ]),
+    );
+    expect(blocksOf(await stream({ model: 'open' }))).toEqual([
+      { type: 'tool_use', id: 't0', name: 'weather', input: { arguments: text } },
+      { type: 'tool_use', id: 't1', name: 'time', input: { at: 1 } },
+    ]);
+  });
 });
 
 describe('a stop reason', () => {
