@@ -146,14 +146,20 @@ export async function lookUp({ previous, items }: Unread, owner: Owner, kept: Ke
 
 /**
  * The items, with the referenced ones looked up. The first one that does not exist ends the look-up: a reference that is left is refused.
+ * An item of a tool that ran at a provider has an id of the provider, and is in the response of the reference before or after it.
  * safety: responses are read one at a time, and each once, because a body may hold a hundred thousand references.
  */
 async function withReferences(items: readonly unknown[], owner: Owner, kept: KeptResponses): Promise<readonly unknown[]> {
   const outputs = new Map<string, Output>();
+  const find = (response: string): Promise<KeptResponse | null> => kept.find(response, owner);
+  const after = items.map((item) => requestOfItem(referenceOf(item) ?? ''));
+  let before: string | null = null;
+  for (let at = after.length - 2; at >= 0; at--) after[at] ??= after[at + 1] ?? null;
   const found: unknown[] = [];
-  for (const item of items) {
+  for (const [at, item] of items.entries()) {
     const id = referenceOf(item);
-    const whole = id === null ? item : await itemOf(id, outputs, (response) => kept.find(response, owner));
+    if (id !== null) before = requestOfItem(id) ?? before;
+    const whole = id === null ? item : ((await itemOf(id, before, { outputs, find })) ?? (await itemOf(id, after[at], { outputs, find })));
     if (whole === null) return [...found, ...items.slice(found.length)];
     found.push(whole);
   }
@@ -163,14 +169,13 @@ async function withReferences(items: readonly unknown[], owner: Owner, kept: Kep
 /** The items of a response by their ids. cost: a body may refer to each of thousands of items many times. */
 type Output = ReadonlyMap<unknown, unknown>;
 
-/** @param outputs the outputs of the responses that were read before */
+/** @param request of the response that may have the item @param outputs the outputs of the responses that were read before */
 async function itemOf(
   id: string,
-  outputs: Map<string, Output>,
-  find: (response: string) => Promise<KeptResponse | null>,
+  request: string | null | undefined,
+  { outputs, find }: { outputs: Map<string, Output>; find: (response: string) => Promise<KeptResponse | null> },
 ): Promise<unknown> {
-  const request = requestOfItem(id);
-  if (request === null) return null;
+  if (request === null || request === undefined) return null;
   let output = outputs.get(request);
   if (output === undefined) {
     const kept = await find(responseId(request));

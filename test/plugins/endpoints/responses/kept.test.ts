@@ -243,6 +243,26 @@ describe('a kept response', () => {
     ]);
   });
 
+  // the AI SDK refers to each item of an answer, and a search has the id of its provider, which names no response
+  it.each([
+    ['begins', (search: object, text: object) => [search, text]],
+    ['ends', (search: object, text: object) => [text, search]],
+  ])('gives the search with which an answer %s to a request that refers to it', async (_, output) => {
+    const search = (id: string): object => ({ id, type: 'web_search_call', status: 'completed', action: { type: 'search', query: id } });
+    script(
+      nativeAnswer(output(search('ws_1'), said('One.'))),
+      nativeAnswer(output(search('ws_2'), said('Two.'))),
+      nativeAnswer([said('Three.')]),
+    );
+    const input: object[] = [];
+    for (const [at, found] of [[], ['ws_1'], ['ws_1', 'ws_2']].entries()) {
+      input.push({ role: 'user', content: `Question ${at}` });
+      const response = await respond(gateway, { model: 'native', input, tools: [{ type: 'web_search' }] });
+      expect(up.asked[at]?.json['input'].filter(({ type }: any) => type === 'web_search_call')).toEqual(found.map(search));
+      input.push(...response.output.map(({ id }: any) => ({ type: 'item_reference', id })));
+    }
+  });
+
   it('is not returned as a stream, which a client would read as a response without events', async () => {
     script();
     const { id } = await respond(gateway, {});
