@@ -10,7 +10,7 @@ import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store, StoreSettings } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { attempt, everything, folder, rowFor } from '../scene.ts';
+import { attempt, everything, folder, request, rowFor } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -289,8 +289,27 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
       ['other', 1, 0, 0],
       ['up', 1, 1, 1],
     ]);
+    await keeping.close();
+  });
+
+  test('are deleted with their records, as the texts and the metadata are', async () => {
+    const place = settingsOf(folder().path, 30);
+    const keeping = await createStore(place);
+    await keeping.open();
+    const life = { attempts: [down, other], metadata: { team: 'a' }, request: request('a secret of a customer') };
+    await keeping.insert([90, 60, 1].map((age, number) => rowFor({ at: now - age * day, number, ...life })));
     while (await keeping.retain(floorOf(30, now)));
     await keeping.close();
+    const tables = ['requests', 'attempts', 'tags'].map((table) => `(select count(distinct id) from gateway_${table}) as ${table}`);
+    const sql = `select ${tables.join(', ')}, (select count(*) from gateway_bodies) as bodies`;
+    const [left] =
+      kind === 'sqlite' ? new DatabaseSync(`${place.dataDir}/logs.db`).prepare(sql).all() : await within(place.url as string, sql);
+    expect(Object.fromEntries(Object.entries(left ?? {}).map(([table, count]) => [table, Number(count)]))).toEqual({
+      requests: 1,
+      attempts: 1,
+      tags: 1,
+      bodies: 1,
+    });
   });
 
   test('are filled in from the data of an earlier version', async () => {
@@ -318,11 +337,12 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
   });
 });
 
-async function within(url: string, sql: string): Promise<void> {
+async function within(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(sql);
+  const { rows } = await client.query<Record<string, unknown>>(sql);
   await client.end();
+  return rows;
 }
 
 test('a chart of requests that a provider was asked for reads no attempts of other times', async () => {
