@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, open, opened, refusal, scene } from './scene.ts';
 
 describe('a failing status', () => {
@@ -30,6 +30,17 @@ describe('a failing status', () => {
   it('is limited to one provider', async () => {
     expect(await refusal(ask('hi [[status:503 provider:mock-a]]'))).toMatchObject({ code: 'upstream_unavailable' });
     expect((await ask('hi [[status:503 provider:mock-b]]')).text).toBe('hi');
+  });
+
+  it('comes after its delay', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let isOver = false;
+    const failing = refusal(open(scene('[[status:503]] [[delay:500]]'))).finally(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(499);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await failing).toMatchObject({ upstreamStatus: 503 });
   });
 
   it('does not wait for its delay beyond the signal', async () => {
