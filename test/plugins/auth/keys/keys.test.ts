@@ -124,6 +124,15 @@ describe('auth/keys', () => {
     expect((await chat({ model }, bearer)).status).toBe(status);
   });
 
+  it('repeats at most 100 characters of the name of a model that a key may not use', async () => {
+    const { chat } = await gatewayOf({
+      ...oneUpstream((await provider()).url, { models: [{ id: 'up/*', providers: [{ providerId: 'up' }] }] }),
+      keys: [{ name: 'team', key, models: ['plain'] }],
+    });
+    const { message } = await errorOf(await chat({ model: `up/${'x'.repeat(97)}never` }, bearer));
+    expect(message).toBe(`This key may not use the model "up/${'x'.repeat(97)}".`);
+  });
+
   it('refuses a model before the provider is asked', async () => {
     const up = await provider();
     const { chat } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'team', key, models: ['plain'] }] });

@@ -60,6 +60,16 @@ describe('POST /v1/completions', () => {
     expect([response.status, (await errorOf(response)).param, up.asked.length]).toEqual([400, param, 0]);
   });
 
+  it('says what to do instead, where it refuses a parameter', async () => {
+    const { complete } = await scene();
+    expect((await errorOf(await complete({ prompt: 'hi', echo: true }))).message).toBe(
+      '"echo" is not supported on /v1/completions, because models are asked as chats. Leave it out, or use POST /v1/chat/completions.',
+    );
+    expect((await errorOf(await complete({ prompt: ['one', 'two'] }))).message).toBe(
+      '"prompt" must be one text. Send several prompts as several requests, and tokens as text.',
+    );
+  });
+
   it('returns the refusal of a model, plain and streamed', async () => {
     const refused = {
       id: 'x',
