@@ -6,6 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { lookUp } from '../../../core/wire/egress/look-up.ts';
 import { certificate, datedCertificate, signedCertificate, trustedCertificate } from '../../_kit/certificate.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { completion } from '../../_kit/upstream.ts';
@@ -171,28 +172,92 @@ describe('a proxy', () => {
   });
 });
 
-it('the name of a provider is looked up once for simultaneous requests', async () => {
-  const up = await provider();
+/** Answers each look-up of these names by `tell`, in place of the machine's servers of names, until the test ends. */
+type Tell = (error: Error | null, all?: dns.LookupAddress[]) => void;
+function namesOf(names: readonly string[], answer: (name: string, tell: Tell) => void): void {
   const { lookup } = dns;
-  const names: string[] = [];
   const use = (one: unknown): void => {
     Object.assign(dns, { lookup: one });
     syncBuiltinESMExports();
   };
   onTestFinished(() => use(lookup));
-  const told = Promise.withResolvers<void>();
-  const found = [{ address: '127.0.0.1', family: 4 }];
-  use((name: string, options: dns.LookupAllOptions, tell: (error: Error | null, all: object[]) => void) => {
-    if (name !== 'provider.example') return lookup(name, options, tell);
-    names.push(name);
-    void told.promise.then(() => tell(null, found));
+  use((name: string, options: dns.LookupAllOptions, tell: Tell) =>
+    names.includes(name) ? answer(name, tell) : lookup(name, options, tell),
+  );
+}
+
+describe('names', () => {
+  it('of a provider are looked up once for simultaneous requests', async () => {
+    const up = await provider();
+    const names: string[] = [];
+    const told = Promise.withResolvers<void>();
+    namesOf(['provider.example'], (name, tell) => {
+      names.push(name);
+      void told.promise.then(() => tell(null, [{ address: '127.0.0.1', family: 4 }]));
+    });
+    let opened = 0;
+    const base_url = up.url.replace('127.0.0.1', 'provider.example');
+    const { chat } = await gatewayOf(oneUpstream(base_url), { plugins: [probe(({ hooks }) => hooks.open.tap(() => void opened++))] });
+    const replies = Array.from({ length: 10 }, () => chat({}));
+    await expect.poll(() => opened).toBe(10);
+    told.resolve();
+    expect(new Set(await Promise.all(replies.map(async (reply) => await contentOf(await reply))))).toEqual(new Set(['hello']));
+    expect(names).toEqual(['provider.example']);
   });
-  let opened = 0;
-  const base_url = up.url.replace('127.0.0.1', 'provider.example');
-  const { chat } = await gatewayOf(oneUpstream(base_url), { plugins: [probe(({ hooks }) => hooks.open.tap(() => void opened++))] });
-  const replies = Array.from({ length: 10 }, () => chat({}));
-  await expect.poll(() => opened).toBe(10);
-  told.resolve();
-  expect(new Set(await Promise.all(replies.map(async (reply) => await contentOf(await reply))))).toEqual(new Set(['hello']));
-  expect(names).toEqual(['provider.example']);
+
+  it('of two providers that are looked up at one time get each its own addresses, so that no key reaches the other host', async () => {
+    const heard: (string | undefined)[] = [];
+    const server = createHttpServer(({ headers, socket }, response) => {
+      heard.push(`${headers.authorization} at ${socket.localAddress}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('hello')));
+    });
+    const port = await portOf(server, '0.0.0.0');
+    const waiting = new Map<string, Tell>();
+    namesOf(['one.example', 'two.example'], (name, tell) => void waiting.set(name, tell));
+    const { chat } = await gatewayOf({
+      providers: Object.fromEntries(
+        ['one', 'two'].map((id) => [id, { dialect: 'openai-chat', base_url: `http://${id}.example:${port}/v1`, api_key: `key-of-${id}` }]),
+      ),
+      models: ['one', 'two'].map((id) => ({ id, free: true, providers: [{ providerId: id }] })),
+    });
+    const replies = [chat({ model: 'one' }), chat({ model: 'two' })];
+    await expect.poll(() => [...waiting.keys()].toSorted()).toEqual(['one.example', 'two.example']);
+    waiting.get('two.example')?.(null, [{ address: '127.0.0.2', family: 4 }]);
+    await replies[1];
+    waiting.get('one.example')?.(null, [{ address: '127.0.0.1', family: 4 }]);
+    await replies[0];
+    expect(heard).toEqual(['Bearer key-of-two at 127.0.0.2', 'Bearer key-of-one at 127.0.0.1']);
+  });
+
+  it('are looked up again after an answer, and a failure is no answer to later requests', async () => {
+    const up = await provider();
+    const answers = [[new Error('EAI_AGAIN')], [null, [{ address: '127.0.0.1', family: 4 }]]] as Parameters<Tell>[];
+    let asked = 0;
+    namesOf(['provider.example'], (_, tell) => process.nextTick(() => tell(...(answers[asked++] as Parameters<Tell>))));
+    const { chat } = await gatewayTo(up.url.replace('127.0.0.1', 'provider.example'));
+    expect((await errorOf(await chat({}))).code).toBe('upstream_unreachable');
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(asked).toBe(2);
+  });
+});
+
+it('a question for all addresses of a name does not share the answer to a question for one, nor one family that of another', () => {
+  const questions: [dns.LookupOptions, Tell][] = [];
+  const { lookup } = dns;
+  onTestFinished(() => {
+    Object.assign(dns, { lookup });
+    syncBuiltinESMExports();
+  });
+  Object.assign(dns, { lookup: (_: string, options: dns.LookupOptions, tell: Tell) => void questions.push([options, tell]) });
+  syncBuiltinESMExports();
+  const asked: dns.LookupOptions[] = [
+    { all: true },
+    { all: false },
+    { all: true, family: 4 },
+    { all: true, family: 6 },
+    { all: true, hints: dns.ADDRCONFIG },
+  ];
+  for (const options of [...asked, ...asked]) lookUp('provider.example', options, () => {});
+  expect(questions.map(([options]) => options)).toEqual(asked);
+  for (const [, tell] of questions) tell(null, []);
 });
