@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { withHeaders } from '../../../plugins/metadata/headers.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
+import { answers } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 
 const limits = { max_entries: 32, max_length: 256 };
@@ -127,20 +128,38 @@ describe('metadata/headers', () => {
     expect(records.map(({ metadata }) => ({ ...metadata }))).toEqual([{ team: 'search' }]);
   });
 
-  it('may have a name with an underscore, by which limits count; alerts and `sticky` may name it too', async () => {
+  it('may have a name with an underscore, by which limits and alerts count', async () => {
     const key = 'a-key-of-the-search-team';
     const by = 'meta.cost_center';
-    const { chat } = await gatewayOf({
-      ...oneUpstream((await provider()).url),
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 400 }));
+    const { chat, get } = await gatewayOf({
+      ...oneUpstream(up.url),
       keys: [{ name: 'search', key, metadata: { cost_center: 'search' } }],
       limits: [{ by, requests_per_minute: 1 }],
-      alerts: { rules: [{ errors_percent: 5, by }] },
-      routing: { default: { sticky: by } },
+      alerts: { rules: [{ errors_percent: 5, min_requests: 1, by }] },
+      server: { admin_key: 'the-admin-key-of-the-test' },
     });
     const statuses = [await chat({}, { authorization: `Bearer ${key}` }), await chat({}, { authorization: `Bearer ${key}` })].map(
       ({ status }) => status,
     );
-    expect(statuses).toEqual([200, 429]);
+    expect(statuses).toEqual([400, 429]);
+    const alerts = await get('/api/alerts', { authorization: 'Bearer the-admin-key-of-the-test' });
+    expect(await alerts.json()).toMatchObject({ data: [{ of: 'meta.cost_center search' }] });
+  });
+
+  it('may have a name with an underscore, by which requests stay on one target', async () => {
+    const ids = ['a', 'b', 'c', 'd'];
+    const { url } = await provider();
+    const { chat } = await gatewayOf({
+      providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k' }])),
+      models: [{ id: 'plain', free: true, providers: ids.map((providerId) => ({ providerId })) }],
+      routing: { default: { sticky: 'meta.cost_center' } },
+    });
+    const values = Array.from({ length: 20 }, (_, at) => `${at}`);
+    const asked = async (): Promise<(string | null)[]> =>
+      await Promise.all(values.map(async (value) => (await chat({}, { 'x-gateway-cost_center': value })).headers.get('x-provider')));
+    const first = await asked();
+    expect([new Set(first).size, await asked()]).toEqual([4, first]);
   });
 
   it('flags a cut in the record, and answers the request', async () => {
