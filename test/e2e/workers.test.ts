@@ -422,6 +422,34 @@ describe('the workers of one gateway', () => {
   });
 });
 
+test('workers are restarted as one gateway, and no client notices', async ({ expect }) => {
+  const gateway = await start(config({}, logged), {}, { by: underShell });
+  const { url } = gateway;
+  const [parent = 0] = workersOf(gateway);
+  const old = [parent, ...childrenOf(parent)];
+  expect(old).toHaveLength(3);
+  const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
+  const clients = new Clients(url);
+  await clients.more();
+  const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`process ${parent} takes no more connections`);
+  await clients.more();
+  await clients.stop();
+  expect(clients.faults).toEqual([]);
+  expect((await long).text).toContain('[DONE]');
+  await expect.poll(() => old.filter(isAlive)).toEqual([]);
+  const asked = [...clients.ids, idOf(await long)];
+  await expect
+    .poll(async () => {
+      const outcomes = await outcomesAt(url);
+      return asked.filter((id) => outcomes.get(id) !== 'answered');
+    })
+    .toEqual([]);
+  expect(times(gateway.output().stdout, '"listening"')).toBe(2);
+  gateway.child.stdin?.end();
+});
+
 describe('without an admin key in the config', () => {
   const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
   let gateway: Running;
@@ -453,34 +481,6 @@ describe('without an admin key in the config', () => {
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
     rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('workers are restarted as one gateway, and no client notices', async ({ expect }) => {
-    const gateway = await start(config({}, logged), {}, { by: underShell });
-    const { url } = gateway;
-    const [parent = 0] = workersOf(gateway);
-    const old = [parent, ...childrenOf(parent)];
-    expect(old).toHaveLength(3);
-    const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
-    const clients = new Clients(url);
-    await clients.more();
-    const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`process ${parent} takes no more connections`);
-    await clients.more();
-    await clients.stop();
-    expect(clients.faults).toEqual([]);
-    expect((await long).text).toContain('[DONE]');
-    await expect.poll(() => old.filter(isAlive)).toEqual([]);
-    const asked = [...clients.ids, idOf(await long)];
-    await expect
-      .poll(async () => {
-        const outcomes = await outcomesAt(url);
-        return asked.filter((id) => outcomes.get(id) !== 'answered');
-      })
-      .toEqual([]);
-    expect(times(gateway.output().stdout, '"listening"')).toBe(2);
-    gateway.child.stdin?.end();
   });
 });
 

@@ -212,40 +212,41 @@ describe('the list', () => {
   });
 });
 
-describe('a model that cannot be used now', () => {
-  const priced = { pricing: { prompt: '0.1', completion: '0.2' } };
-  const house = {
-    models: [
-      {
-        id: 'on',
-        ...priced,
-        context_length: 100,
-        providers: [
-          { providerId: 'open', externalId: 'on-1', vision: true },
-          { providerId: 'off', externalId: 'on-2' },
-        ],
-      },
-      {
-        id: 'dark',
-        ...priced,
-        context_length: 900,
-        created: 5,
-        architecture: { input_modalities: ['text', 'audio'] },
-        providers: [{ providerId: 'off', externalId: 'dark-1' }],
-      },
-      { id: 'greedy', ...priced, providers: [{ providerId: 'trains', externalId: 'greedy-1' }] },
-    ],
-    routing: {
-      models: {
-        auto: { candidates: ['on', 'dark'], strategy: 'ordered' },
-        mixed: { candidates: ['on', 'greedy'] },
-        ruled: { candidates: ['on'], rules: [{ when: { stream: true }, candidates: ['greedy'] }] },
-        nowhere: { candidates: ['dark'] },
-        on: { strategy: 'cheapest' },
-      },
+const priced = { pricing: { prompt: '0.1', completion: '0.2' } };
+/** Models and policies, of which some have only a provider that cannot be used. */
+const house = {
+  models: [
+    {
+      id: 'on',
+      ...priced,
+      context_length: 100,
+      providers: [
+        { providerId: 'open', externalId: 'on-1', vision: true },
+        { providerId: 'off', externalId: 'on-2' },
+      ],
     },
-  };
+    {
+      id: 'dark',
+      ...priced,
+      context_length: 900,
+      created: 5,
+      architecture: { input_modalities: ['text', 'audio'] },
+      providers: [{ providerId: 'off', externalId: 'dark-1' }],
+    },
+    { id: 'greedy', ...priced, providers: [{ providerId: 'trains', externalId: 'greedy-1' }] },
+  ],
+  routing: {
+    models: {
+      auto: { candidates: ['on', 'dark'], strategy: 'ordered' },
+      mixed: { candidates: ['on', 'greedy'] },
+      ruled: { candidates: ['on'], rules: [{ when: { stream: true }, candidates: ['greedy'] }] },
+      nowhere: { candidates: ['dark'] },
+      on: { strategy: 'cheapest' },
+    },
+  },
+};
 
+describe('a model that cannot be used now', () => {
   it.each<[string, string[]]>([
     ['', ['on', 'greedy', 'auto', 'mixed', 'ruled']],
     ['?include_unavailable=false', ['on', 'greedy', 'auto', 'mixed', 'ruled']],
@@ -256,38 +257,38 @@ describe('a model that cannot be used now', () => {
     expect((await catalogue(query, house)).ids).toEqual(wanted);
   });
 
-  it('a provider that cannot be used is left out of its model', async () => {
-    const providers = async (query: string): Promise<string[]> =>
-      (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
-    expect([await providers(''), await providers('?include_unavailable=true')]).toEqual([['on-1'], ['on-1', 'on-2']]);
-  });
-
-  it('a policy is a model with the providers of all its candidates, and the capabilities of any of them', async () => {
-    const { get, body } = await catalogue('?include_unavailable=true', house);
-    const auto = body.data.find(({ id }) => id === 'auto');
-    expect(auto).toMatchObject({
-      id: 'auto',
-      name: 'auto',
-      aliases: [],
-      object: 'model',
-      description: expect.stringContaining('on, dark'),
-      created: 5,
-      context_length: 900,
-      pricing: {},
-      free: false,
-      architecture: { input_modalities: ['text', 'audio'], output_modalities: ['text'], tokenizer: 'other' },
-      providers: [{ externalId: 'on-1', pricing: priced.pricing }, { externalId: 'on-2' }, { externalId: 'dark-1' }],
-    });
-    expect(await (await get('/v1/models/auto')).json()).toEqual(auto);
-    expect(await (await get('/v1/models/auto', { 'anthropic-version': '2023-06-01' })).json()).toMatchObject({ type: 'model', id: 'auto' });
-  });
-
   it('is still found by its id', async () => {
     expect(await (await (await catalogue('', house)).get('/v1/models/dark')).json()).toMatchObject({
       id: 'dark',
       providers: [{ externalId: 'dark-1' }],
     });
   });
+});
+
+it('a provider that cannot be used is left out of its model', async () => {
+  const providers = async (query: string): Promise<string[]> =>
+    (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
+  expect([await providers(''), await providers('?include_unavailable=true')]).toEqual([['on-1'], ['on-1', 'on-2']]);
+});
+
+it('a policy is a model with the providers of all its candidates, and the capabilities of any of them', async () => {
+  const { get, body } = await catalogue('?include_unavailable=true', house);
+  const auto = body.data.find(({ id }) => id === 'auto');
+  expect(auto).toMatchObject({
+    id: 'auto',
+    name: 'auto',
+    aliases: [],
+    object: 'model',
+    description: expect.stringContaining('on, dark'),
+    created: 5,
+    context_length: 900,
+    pricing: {},
+    free: false,
+    architecture: { input_modalities: ['text', 'audio'], output_modalities: ['text'], tokenizer: 'other' },
+    providers: [{ externalId: 'on-1', pricing: priced.pricing }, { externalId: 'on-2' }, { externalId: 'dark-1' }],
+  });
+  expect(await (await get('/v1/models/auto')).json()).toEqual(auto);
+  expect(await (await get('/v1/models/auto', { 'anthropic-version': '2023-06-01' })).json()).toMatchObject({ type: 'model', id: 'auto' });
 });
 
 describe('one model', () => {

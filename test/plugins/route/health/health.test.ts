@@ -199,15 +199,15 @@ describe('where every target rests', () => {
     expect((await chat({})).status).toBe(429);
     expect([(await chat({})).status, up.asked.length]).toEqual([200, 2]);
   });
+});
 
-  it('a refused key rests for a minute', async () => {
-    const gateway = await pair([fault(401)]);
-    await statusesOf(gateway, 5);
-    expect(gateway.one.asked).toHaveLength(1);
-    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([
-      { reason: expect.stringMatching(/^rests for [56]\d s \(refused key\)$/) as string },
-    ]);
-  });
+it('a refused key rests for a minute', async () => {
+  const gateway = await pair([fault(401)]);
+  await statusesOf(gateway, 5);
+  expect(gateway.one.asked).toHaveLength(1);
+  expect(gateway.records.at(-1)?.ruledOut).toMatchObject([
+    { reason: expect.stringMatching(/^rests for [56]\d s \(refused key\)$/) as string },
+  ]);
 });
 
 it('errors of callers put no target to rest', async () => {
