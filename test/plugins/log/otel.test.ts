@@ -478,6 +478,18 @@ describe('the text of a conversation', () => {
     expect(kept[0]?.parts[0]?.content).toMatch(/x…$/);
   });
 
+  it('and the message of an error have no half of a character, because a collector may refuse the whole batch', async () => {
+    const up = await provider(answers({ error: { message: 'a half: \ud83d' } }, { status: 400 }));
+    const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
+    await gateway.chat({});
+    await gateway.chat({ model: 'plain\ud83d' });
+    const all = JSON.stringify(await spans());
+    expect(all).toContain('plain\ufffd');
+    expect(all).toContain('a half: \ufffd');
+    // JSON.stringify writes the half of a character as an escape
+    expect(all).not.toMatch(/\\ud83d/);
+  });
+
   it('includes the message of an error only if the operator opted in', async () => {
     expect(JSON.stringify(await refusedSpan({}))).not.toContain('pineapple');
     expect((await refusedSpan({ capture_content: true })).status).toEqual({ code: ERROR, message: expect.stringContaining('pineapple') });
