@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDollars, parseDollars } from '../../core/money.ts';
+import { budgetFault, formatDollars, parseDollars } from '../../core/money.ts';
 
 describe('dollars', () => {
   it('are the same after they were written and read', () => {
@@ -43,4 +43,8 @@ describe('dollars', () => {
   ])('%j reads as %s', (text, wanted) => expect(parseDollars(text)).toBe(wanted));
 
   it('may be negative', () => expect(formatDollars(-1_500_000_000_000n)).toBe('-1.5'));
+});
+
+it('a budget may be as large as its error says, and no larger', () => {
+  expect([budgetFault('9000000'), budgetFault('9000000.000000000001')]).toEqual([null, 'is more than can be counted, at most "9000000"']);
 });
