@@ -149,6 +149,9 @@ function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string 
   }
 }
 
+/** The text of most events after their `delta`. */
+const closing = '},"finish_reason":null}]}\n\n';
+
 /**
  * Encodes a stream.
  * cost: the parts of an event that never change are serialised once for the stream, and the rest is put together as text. That takes
@@ -158,6 +161,8 @@ class StreamEncoder implements Encoder {
   readonly #head: ReplyHead;
   /** The text of each event up to its choices. */
   #opening: string;
+  /** The text of an event up to the fields of its `delta`, by choice. */
+  #deltas: string[] = [];
   /** Fields of the reply that the provider gave. */
   readonly #top: Record<string, unknown> = { system_fingerprint: null };
   /** For each choice, whether an event with its `role` was sent. */
@@ -216,12 +221,14 @@ class StreamEncoder implements Encoder {
   #know(field: string, value: unknown): void {
     this.#top[field] = value;
     this.#opening = this.#open();
+    this.#deltas = [];
   }
 
   #event(choice: number, delta: string, more: string): string {
+    const opening = (this.#deltas[choice] ??= `${this.#opening}{"index":${choice},"delta":{`);
     const role = this.#begun[choice] === true ? '' : `"role":"assistant"${delta === '' ? '' : ','}`;
     this.#begun[choice] = true;
-    return `${this.#opening}{"index":${choice},"delta":{${role}${delta}}${more},"finish_reason":null}]}\n\n`;
+    return opening + role + delta + (more === '' ? closing : `}${more}${closing.slice(1)}`);
   }
 
   #finish(choice: number, reason: FinishReason, counted: string): string {
