@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { readBody } from '../../../core/http/body.ts';
-import { isDeeper, objectIn, parseJson } from '../../../core/wire/json.ts';
+import { isDeeper, objectIn, parseAnswer, parseJson } from '../../../core/wire/json.ts';
 import { runs } from '../../_kit/fuzz.ts';
 
 const depthOf = (value: unknown): number =>
@@ -97,6 +97,17 @@ describe('the object in a text', () => {
     '{"n":12345678901.123456789}',
     '{"n":-1234567.1234567890123}',
   ])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
+});
+
+describe('a whole number of an answer', () => {
+  it.each([
+    '[9007199254740993]',
+    '{"id":-9007199254740993}',
+    '{"id": 1234567890123456789,"text":"1234567890123456"}',
+    '[1,\n9007199254740993]',
+  ])('keeps all digits from the first that a double cannot hold: %s', (text) =>
+    expect(JSON.stringify(parseAnswer(text))).toBe(text.replaceAll(/[ \n]/g, '')),
+  );
 });
 
 const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> =>
