@@ -1,4 +1,4 @@
-/** Fields of the whole reply: the provider, and the provider’s own data. */
+/** Fields beside the text: the provider, its own data, and the log probabilities of a choice. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
 import { answers, completion, streams } from '../../../_kit/upstream.ts';
@@ -6,8 +6,8 @@ import type { Step } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 
 const told = { system_fingerprint: 'fp_1', service_tier: 'default' };
-const piece = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', ...told, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const piece = (delta: object, finish: string | null = null, more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', ...told, choices: [{ index: 0, delta, finish_reason: finish, ...more }] })}\n\n`;
 
 const ask = async (step: Step | undefined, body: object = {}): Promise<Response> =>
   await (await gatewayOf(oneUpstream((await provider(...(step === undefined ? [] : [step]))).url))).chat(body);
@@ -54,5 +54,27 @@ describe('a stream', () => {
     expect(events.map(({ provider: id }: { provider: string }) => id)).toEqual(['up', 'up', 'up']);
     expect(events[0]).toMatchObject({ system_fingerprint: null });
     expect(events.at(-1)).toMatchObject(told);
+  });
+
+  it('has the provider’s own data in each event after the end of the first of two answers', async () => {
+    const parts = [
+      piece({ content: 'one' }),
+      piece({ content: 't' }, null, { index: 1 }),
+      piece({}, 'stop'),
+      piece({ content: 'wo' }, null, { index: 1 }),
+      piece({}, 'stop', { index: 1 }),
+      'data: [DONE]\n\n',
+    ];
+    const { events } = await readEvents(await ask(streams(parts), { stream: true, n: 2 }));
+    const second = events.filter(({ choices }) => choices[0]?.delta.content !== undefined && choices[0].index === 1);
+    expect(second).toMatchObject([{ system_fingerprint: null }, told]);
+  });
+
+  it('has the log probabilities of a piece beside its delta', async () => {
+    const logprobs = { content: [{ token: 'lo', logprob: -0.5, bytes: null, top_logprobs: [] }], refusal: null };
+    const parts = [piece({ content: 'hel' }), piece({ content: 'lo' }, null, { logprobs }), piece({}, 'stop'), 'data: [DONE]\n\n'];
+    const { events, text } = await readEvents(await ask(streams(parts), { stream: true, logprobs: true }));
+    expect(text).toBe('hello');
+    expect(events.flatMap(({ choices }) => choices[0]?.logprobs ?? [])).toEqual([logprobs]);
   });
 });
