@@ -180,18 +180,25 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
   // safety: nothing may follow a finish. Perplexity repeats the whole answer in its last event, and other servers repeat the finish
   if (choice.isFinished) return addVerdict(answer, choice, wire['finish_reason']);
-  const delta = wire['delta'];
-  if (isFields(delta)) addDelta(answer, choice, delta);
-  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
+  const delta = deltaOf(choice, wire);
+  if (delta !== null) addSaid(answer, choice, delta);
+  // they come directly behind their text, and before the calls, which end the text
   if (isFields(wire['logprobs'])) {
     answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
   }
+  if (delta !== null) addBeside(answer, choice, delta);
   // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
   if (wire['error']) answer.fault ??= decodeAnswerError({ error: wire['error'] }, answer.target);
   if (answer.fault !== null) return;
   const finish = finishOf(wire);
   // wire: sglang has sent "", and KoboldCpp the text "null", with each piece (sgl-project/sglang#3912, PowerShell/AIShell#350, 2025)
   if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
+}
+
+/** What a choice adds to the answer: a delta, or a whole message. */
+function deltaOf({ hasBegun }: Choice, { delta, message }: Fields): Fields | null {
+  if (isFields(delta)) return delta;
+  return !hasBegun && isFields(message) ? withNumberedCalls(message) : null;
 }
 
 /**
@@ -234,7 +241,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   return choice;
 }
 
-function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
+function addSaid(answer: AnswerState, choice: Choice, delta: Fields): void {
   const content = delta['content'];
   choice.hasBegun = true;
   addReasoning(answer, choice, delta);
@@ -242,6 +249,10 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(answer, choice, part);
   const refusal = delta['refusal'];
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
+}
+
+/** Lists beside the text of a delta, its sound, and its calls. */
+function addBeside(answer: AnswerState, choice: Choice, delta: Fields): void {
   if (listOf(delta['annotations']).some((one) => fieldsOf(one)['type'] === 'url_citation')) answer.hasSearched = true;
   for (const field of messageExtras) {
     const value = delta[field];

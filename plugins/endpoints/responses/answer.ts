@@ -31,7 +31,10 @@ export class Answer {
   readonly #ids = new Set<string>();
   /** The text item that is open. */
   #text: TextItem | null = null;
-  /** Lists for the message that begins next: a provider may name its sources before it says anything. Null: none has come. */
+  /**
+   * Lists that came while no message was open, for the message that begins next, or else for the last one: a provider
+   * may name its sources before it says anything, or after its calls. Null: none has come.
+   */
   #early: (Chunk & { type: 'extra' })[] | null = null;
   /** The calls, by the index of their chunks. */
   readonly #calls: CallItem[] = [];
@@ -89,6 +92,8 @@ export class Answer {
 
   /** Closes all items that are open. @param isCut the answer broke off: the last item is not complete */
   end(isCut: boolean): void {
+    this.#text = this.items.findLast((item): item is TextItem => item instanceof TextItem && item.type === 'message') ?? null;
+    if (this.#text !== null) this.#giveEarly();
     const last = this.items.findLast((item) => !isThought(item));
     for (const item of this.items) if (!item.isClosed) item.close(isCut && item === last ? 'incomplete' : 'completed');
     this.#flush();
@@ -115,11 +120,14 @@ export class Answer {
     const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more }, this.#parts.wantsState);
     this.items.push(item);
     this.#text = item;
-    if (type === 'message' && this.#early !== null) {
-      for (const extra of this.#early) this.#extra(extra);
-      this.#early = null;
-    }
+    if (type === 'message') this.#giveEarly();
     return item;
+  }
+
+  #giveEarly(): void {
+    const early = this.#early;
+    this.#early = null;
+    if (early !== null) for (const extra of early) this.#extra(extra);
   }
 
   #placeOf(prefix: string, id: string | null = null): { index: number; id: string; emit: Emit | null } {
@@ -199,7 +207,7 @@ export class Answer {
     if (field === 'images' && this.#text?.type !== 'message') this.#begin('message');
     if (this.#text?.type !== 'message') {
       // safety: pieces of audio would fill the memory, and nothing joins them here
-      if (on === 'message' && Array.isArray(value)) (this.#early ??= []).push(chunk);
+      if (field === 'logprobs' || (on === 'message' && Array.isArray(value))) (this.#early ??= []).push(chunk);
     } else if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
     else if (field === 'annotations') for (const annotation of listOf(value)) this.#text.annotate(flat(annotation));
     else if (on === 'message') this.#text.extend(field, value);

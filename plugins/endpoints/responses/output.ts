@@ -82,6 +82,10 @@ export class TextItem implements OutputItem {
   #more: Fields;
   #status = 'in_progress';
   #part: OpenPart | null = null;
+  /** The last text of an answer that has begun. */
+  #said: OpenPart | null = null;
+  /** Log probabilities that came before the text: of the tokens of a thought. Null: none. */
+  #early: unknown[] | null = null;
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
   readonly #counts = { content: 0, summary: 0 };
 
@@ -140,15 +144,25 @@ export class TextItem implements OutputItem {
     this.#endPart();
     const { at, list, part: family } = voices[voice];
     const index = this.#counts[list]++;
-    const part: OpenPart = { voice, index, text: '', annotations: [], logprobs: [], opening: `${this.#place},"${at}":${index},"delta":` };
+    const isSaid = annotated(voice);
+    const logprobs = (isSaid ? this.#early : null) ?? [];
+    const part: OpenPart = { voice, index, text: '', annotations: [], logprobs, opening: `${this.#place},"${at}":${index},"delta":` };
     this.#part = part;
+    if (isSaid) [this.#said, this.#early] = [part, null];
     this.#emit?.(`${family}.added`, `${this.#place},"${at}":${index},"part":${JSON.stringify(wirePart(part))}`);
     return part;
   }
 
+  /** The text that is open; the last one of a closed message, because its lists may grow until the response ends. */
+  get #open(): OpenPart | null {
+    if (this.isClosed) return this.#said;
+    return this.#part?.voice === 'output_text' ? this.#part : null;
+  }
+
   /** Adds an annotation to the open text; where no text is open, an empty one begins. */
   annotate(annotation: unknown): void {
-    const part = this.#part?.voice === 'output_text' ? this.#part : this.begin('output_text');
+    const part = this.#open ?? (this.isClosed ? null : this.begin('output_text'));
+    if (part === null) return;
     this.#emit?.(
       'response.output_text.annotation.added',
       `${this.#place},"content_index":${part.index},"annotation_index":${part.annotations.length},"annotation":${JSON.stringify(annotation)}`,
@@ -158,8 +172,9 @@ export class TextItem implements OutputItem {
 
   /** Adds log probabilities to the open text. They come in a chunk of their own, behind the chunk with the text. */
   addLogprobs(logprobs: readonly unknown[]): void {
+    const list = this.#open?.logprobs ?? (this.#early ??= []);
     // safety: as arguments of one `push`, the log probabilities of a long answer would overflow the stack
-    if (this.#part?.voice === 'output_text') for (const one of logprobs) this.#part.logprobs.push(one);
+    for (const one of logprobs) list.push(one);
   }
 
   /** Adds fields that are known when the item is complete. */
