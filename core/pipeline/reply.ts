@@ -195,10 +195,20 @@ export class Reply {
   }
 }
 
-/** A piece that is a part of what the model says. */
+/** A piece that is a part of what the model says. An `extra` is one only if it is an image. */
 type Piece = Extract<
   Chunk,
-  { readonly type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' | 'reasoning-detail' | 'tool-start' | 'tool-delta' | 'native' }
+  {
+    readonly type:
+      | 'text-delta'
+      | 'reasoning-delta'
+      | 'refusal-delta'
+      | 'reasoning-detail'
+      | 'tool-start'
+      | 'tool-delta'
+      | 'native'
+      | 'extra';
+  }
 >;
 
 const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>([
@@ -211,7 +221,7 @@ const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>([
   'native',
 ]);
 
-const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type);
+const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type) || (chunk.type === 'extra' && chunk.field === 'images');
 
 const isThought = ({ type }: Piece): boolean => type === 'reasoning-delta' || type === 'reasoning-detail';
 

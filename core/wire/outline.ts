@@ -6,9 +6,9 @@ import type { Chunk, ReasoningDetail } from '../chat.ts';
 import { textKinds } from '../chat.ts';
 import { fieldsOf, listOf } from './fields.ts';
 
-/** A piece: a text by its length, a call or a detail by its index, everything else unchanged. */
+/** A piece: a text by its length, images by their number, a call or a detail by its index, everything else unchanged. */
 export type OutlineEntry =
-  | readonly [kind: 'text' | 'reasoning' | 'refusal', length: number]
+  | readonly [kind: 'text' | 'reasoning' | 'refusal' | 'images', length: number]
   | readonly [kind: 'call' | 'detail', at: number]
   | readonly [kind: 'arguments', at: number, length: number]
   | Extract<Chunk, { readonly type: 'native' }>;
@@ -27,6 +27,8 @@ export function outlineOf(pieces: readonly Chunk[]): readonly OutlineEntry[] {
         return [['arguments', piece.index, piece.arguments.length]];
       case 'reasoning-detail':
         return [['detail', details++]];
+      case 'extra':
+        return [['images', listOf(piece.value).length]];
       case 'native':
         return [piece];
       default:
@@ -42,11 +44,16 @@ interface KeptAnswer {
   readonly refusal: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly details: readonly ReasoningDetail[];
+  readonly extras: readonly unknown[];
 }
 
 /** The pieces of the answer, made from the outline. */
-export function piecesFrom(outline: readonly unknown[], { text, reasoning, refusal, toolCalls, details }: KeptAnswer): readonly Chunk[] {
-  const taken = { text: 0, reasoning: 0, refusal: 0 };
+export function piecesFrom(
+  outline: readonly unknown[],
+  { text, reasoning, refusal, toolCalls, details, extras }: KeptAnswer,
+): readonly Chunk[] {
+  const taken = { text: 0, reasoning: 0, refusal: 0, images: 0 };
+  const images = listOf(extras.map(fieldsOf).find(({ field }) => field === 'images')?.['value']);
   const given = toolCalls.map(() => 0);
   const texts = { text, reasoning, refusal };
   return outline.flatMap((entry): readonly Chunk[] => {
@@ -59,6 +66,10 @@ export function piecesFrom(outline: readonly unknown[], { text, reasoning, refus
       return [{ type: `${kind}-delta`, choice: 0, text: texts[kind].slice(from, taken[kind]) }];
     }
     const [, at, length] = entry as [string, number, number];
+    if (kind === 'images') {
+      const value = images.slice(taken.images, (taken.images += at));
+      return [{ type: 'extra', choice: 0, on: 'message', field: 'images', value }];
+    }
     if (kind === 'detail') return details[at] === undefined ? [] : [{ type: 'reasoning-detail', choice: 0, detail: details[at] }];
     const call = toolCalls[at];
     if (call === undefined) return [];
@@ -72,7 +83,7 @@ export function piecesFrom(outline: readonly unknown[], { text, reasoning, refus
 /** The first answer in a body of the log; null where the body holds none. */
 export function keptAnswer(
   response: unknown,
-): (KeptAnswer & { readonly outline: readonly unknown[]; readonly extras: readonly unknown[]; readonly finishReason: unknown }) | null {
+): (KeptAnswer & { readonly outline: readonly unknown[]; readonly finishReason: unknown }) | null {
   const [choice] = listOf(fieldsOf(response)['choices']);
   if (choice === undefined) return null;
   const { text, reasoning, refusal, toolCalls, details, extras, finishReason } = fieldsOf(choice);

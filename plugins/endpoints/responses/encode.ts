@@ -50,14 +50,17 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
  * goes before that text: clients take the last item of `output` for the answer.
  */
 export function thoughtsFirst(pieces: readonly Chunk[]): readonly Chunk[] {
-  const end = pieces.findLastIndex(isSaid) + 1;
+  const end = pieces.findLastIndex(isShown) + 1;
   const late = pieces.slice(end);
   if (late.length === 0 || late.some(({ type }) => type !== 'reasoning-detail')) return pieces;
-  const start = pieces.slice(0, end).findLastIndex((piece) => !isSaid(piece)) + 1;
+  const start = pieces.slice(0, end).findLastIndex((piece) => !isShown(piece)) + 1;
   return [...pieces.slice(0, start), ...late, ...pieces.slice(start, end)];
 }
 
 const isSaid = ({ type }: Chunk): boolean => type === 'text-delta' || type === 'refusal-delta';
+/** An image has a place of its own among the pieces; the other extra fields have none. */
+const isImage = ({ type }: Chunk): boolean => type === 'extra';
+const isShown = (piece: Chunk): boolean => isSaid(piece) || isImage(piece);
 
 /** The pieces of an answer with the extra fields of its text, and its end. */
 export function piecesOf(
@@ -66,9 +69,10 @@ export function piecesOf(
 ): readonly Chunk[] {
   const said = pieces.findLastIndex(isSaid) + 1;
   const call = pieces.findIndex(({ type }) => type === 'tool-start');
-  // a stream has an image without a text before the calls that follow it
   const end = said > 0 ? said : call < 0 ? pieces.length : call;
-  const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
+  // in a record of an older version the images have no place
+  const own = pieces.some(isImage) ? extras.filter(({ field }) => field !== 'images') : extras;
+  const beside = own.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
   const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
   return [...pieces.slice(0, end), ...beside, ...pieces.slice(end), ...ended];
 }

@@ -130,3 +130,17 @@ it('log probabilities of the tokens of a call are among those of the text', asyn
   const whole = answers({ ...body, choices: [{ ...body.choices[0], logprobs: { content: ['Yes.', '{}'].map(likely) } }] });
   await bothWays(whole, streamed, { include: ['message.output_text.logprobs'] });
 });
+
+const image = { inlineData: { mimeType: 'image/png', data: 'QUFB' } };
+const save = { functionCall: { name: 'weather', args: {} } };
+it.each<[string, readonly object[], readonly string[]]>([
+  ['a call', [save, image], ['function_call', 'message']],
+  ['a text and a call', [{ text: 'Look:' }, save, image], ['message', 'function_call', 'message']],
+  ['an image and a call', [image, save, image], ['message', 'function_call', 'message']],
+  ['a text and a thought', [{ text: 'Look:' }, { text: 'Hm.', thought: true }, image], ['message', 'reasoning', 'message']],
+])('an image that comes after %s has its own place', async (_, parts, types) => {
+  const body = { candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] };
+  const { output } = await bothWays(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]), { model: 'painter' });
+  expect(output.map(({ type }) => type)).toEqual(types);
+  expect(output.at(-1)).toMatchObject({ images: [{ image_url: { url: 'data:image/png;base64,QUFB' } }] });
+});
