@@ -26,7 +26,7 @@ export function requestIdOf(id: string): string | null {
 
 /** The id of the request behind an item; null where the id is none that the gateway made. */
 export function requestOfItem(id: string): string | null {
-  const hex = /^[a-z]+_([\da-f]{32})[\da-f]{4}$/.exec(id)?.[1];
+  const hex = /^[a-z]+_([\da-f]{32})[\da-f]{4,}$/.exec(id)?.[1];
   return hex === undefined ? null : idOfHex(hex);
 }
 

@@ -422,3 +422,14 @@ it('a kept response is searched once, however many references are to its items',
   const { items: found } = await lookUp({ previous: null, items }, { key: null }, kept);
   expect([found.length, found[0], found[11]]).toEqual([100_000, output[59_999], output[59_998]]);
 });
+
+it('an item is found by its id wherever it is in its response, also behind 65,536 others', async () => {
+  const [first, last] = ['fc_01a215a98b4b7000800000dfc553b2690000', 'fc_01a215a98b4b7000800000dfc553b26910000'].map((id) => ({ id }));
+  const kept = {
+    keepsBodies: () => Promise.resolve(true),
+    forget: () => Promise.resolve(false),
+    find: () => Promise.resolve({ response: { output: [first, last] }, messages: [] }),
+  };
+  const { items } = await lookUp({ previous: null, items: [{ type: 'item_reference', id: last?.id }] }, { key: null }, kept);
+  expect(items).toEqual([last]);
+});
