@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fiel
 import { CallItem, type Emit, ForeignItem, isEventName, type OutputItem, TextItem, type Voice } from './output.ts';
 import { form } from './parse.ts';
 import { opaqueOf } from './thoughts.ts';
-import type { CallName } from './tools.ts';
+import { type CallName, runByCaller } from './tools.ts';
 
 export interface AnswerParts {
   /** The id of the response without its prefix: those of the items are made from it. */
@@ -247,7 +247,8 @@ export class Answer {
     const item = fieldsOf(given);
     const { type, id } = item;
     if (isForeign === true) {
-      const made = new ForeignItem(item, this.#placeOf('item', typeof id === 'string' ? id : null));
+      const prefix = runByCaller.get(type);
+      const made = new ForeignItem(item, this.#placeOf(prefix ?? 'item', prefix === undefined && typeof id === 'string' ? id : null));
       this.items.push(made);
       this.#native.set(at, made);
     } else if (type === 'message' || type === 'reasoning') this.#native.set(at, this.#begin(type, unknownFields(item)));

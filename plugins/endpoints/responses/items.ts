@@ -8,7 +8,7 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import { fields, someFields, unsupported, without } from './checks.ts';
 import { content } from './content.ts';
-import { additional, isCallersSearch, memberName, search, toolList } from './tools.ts';
+import { additional, isCallersSearch, memberName, runByCaller, search, toolList } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** One item of a turn, in the order of the items. A dialect of the same format builds the items again from it. */
@@ -59,7 +59,7 @@ class Reading {
     else if (type === 'reasoning') this.#thought(param, item);
     // wire: items of tools that ran at a provider need null fields, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
     else if (ran.has(type)) this.#ensureTurn().item(given as Fields, type);
-    else this.#alone(unknownItem(param, given as Fields, type));
+    else this.#alone(unknownItem(param, runByCaller.has(type) ? without(given as Fields, 'id') : (given as Fields), type));
   }
 
   end(): Conversation {

@@ -137,6 +137,16 @@ const asLoaded = ({ native, ...tool }: Tool): Tool => ({
 
 const asAdditional = (tool: Tool): Tool => ({ ...tool, native: { ...tool.native, fields: { ...tool.native?.fields, additional: true } } });
 
+/**
+ * Items with calls of tools that a provider declares and the caller runs, and how their ids begin. They get ids of the gateway's own,
+ * because a caller may refer to such a call alone, and the id must name its response. A provider takes them without an id
+ * (wire: openai-node 7.57, ResponseInputItem).
+ */
+export const runByCaller: ReadonlyMap<unknown, string> = new Map([
+  ['shell_call', 'sh'],
+  ['apply_patch_call', 'apc'],
+]);
+
 /** The types of items for calls of a caller's tools. */
 export type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
 

@@ -263,6 +263,21 @@ describe('a kept response', () => {
     }
   });
 
+  // the AI SDK refers to the call of its shell tool by the id alone, and nothing beside it need have an id that names the response
+  it.each([
+    ['shell_call', 'sh'],
+    ['apply_patch_call', 'apc'],
+  ])('gives an answer that is a %s alone to a request that refers to it', async (type, prefix) => {
+    const call = { type, call_id: 'c1', status: 'completed', action: { commands: ['ls'] } };
+    const upstream = nativeAnswer([{ id: `${prefix}_up`, ...call }]);
+    const result = { type: `${type}_output`, call_id: 'c1', output: [] };
+    script(upstream, nativeAnswer([said('Done.')]));
+    const { id, output } = await respond(gateway, { model: 'native', input: 'List.', tools: [{ type: 'shell' }] });
+    expect(output).toEqual([{ ...call, id: `${prefix}_${id.slice('resp_'.length)}0000` }]);
+    await respond(gateway, { model: 'native', input: [{ type: 'item_reference', id: output[0].id }, result], tools: [{ type: 'shell' }] });
+    expect(up.asked[1]?.json['input']).toEqual([call, result]);
+  });
+
   it('is not returned as a stream, which a client would read as a response without events', async () => {
     script();
     const { id } = await respond(gateway, {});
