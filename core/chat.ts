@@ -202,6 +202,9 @@ export interface ChatRequest {
   readonly implied?: readonly string[];
 }
 
+/** Whether a request asks for a count of tokens. A provider has another path for it, with limits of its own. */
+export const isCount = ({ ask }: Pick<ChatRequest, 'ask'>): boolean => ask?.kind === 'count';
+
 /** A parameter that could not be sent as the caller set it. The record and the reply header `x-adjusted` name it. */
 export interface Adjustment {
   readonly parameter: string;

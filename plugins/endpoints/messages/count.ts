@@ -13,8 +13,6 @@ import { fieldsOf, textOf } from '../../../core/wire/fields.ts';
 import { isOurs } from './encode/ending.ts';
 import { form, parseMessages } from './parse/request.ts';
 
-export const isCount = ({ ask }: ChatRequest): boolean => ask?.kind === 'count';
-
 export const parseCount: Door['parse'] = (body, headers) => ({
   ...parseMessages({ ...bodyFields(body), stream: false }, headers),
   ask: { kind: 'count' },

@@ -2,6 +2,7 @@
  * POST /v1/messages: the door that speaks the Messages API. This plugin reads the
  * caller's body and writes the answer; the pipeline does everything between the two.
  */
+import { isCount } from '../../../core/chat.ts';
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Policy } from '../../../core/config.ts';
@@ -10,7 +11,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
-import { countedBy, encodeCount, estimated, isCount, parseCount } from './count.ts';
+import { countedBy, encodeCount, estimated, parseCount } from './count.ts';
 import { errorBody } from './encode/ending.ts';
 import { encodeMessage } from './encode/message.ts';
 import { createEncoder } from './encode/stream.ts';

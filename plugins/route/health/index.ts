@@ -5,6 +5,7 @@
  * rests, the request waits for the first target whose rest ends if that is soon, and otherwise is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { isCount } from '../../../core/chat.ts';
 import type { Config, Policy } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { accountsOf, inOrderStill } from '../../../core/pipeline/catalogue.ts';
@@ -17,7 +18,7 @@ import type { Secret } from '../../../core/secret.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes, reachOf } from './routes.ts';
-import { stands } from './target.ts';
+import { isOfKey, stands } from './target.ts';
 import type { Probe, Standing, Target } from './target.ts';
 import { accountOf, isTold, Targets } from './targets.ts';
 import type { Told } from './targets.ts';
@@ -108,7 +109,7 @@ interface LearnerParts extends Pick<Gateway, 'peers' | 'logger'> {
 function createLearner({ targets, tries, peers, logger }: LearnerParts): (result: AttemptResult, context: Streaming) => void {
   return (result, context) => {
     const { candidate, startedAt, number, hasBegun } = context.attempt;
-    if (targets.isOfRequest(result, candidate)) return;
+    if (isOfCount(result, context) || targets.isOfRequest(result, candidate)) return;
     const now = performance.now();
     const { target } = candidate;
     const { outcome, status, retryAfterMs } = result;
@@ -122,6 +123,14 @@ function createLearner({ targets, tries, peers, logger }: LearnerParts): (result
     if (peers !== null && isTold(result)) peers.broadcast('told', { target, outcome, status, retryAfterMs } satisfies Told);
   };
 }
+
+/**
+ * Whether an outcome is about counting tokens alone: a target that cannot count may well answer. A refused key is refused for both.
+ * wire: many servers of the Messages API have no path for it, of which a client asks fifty times at its start
+ * (Wei-Shaw/claude-relay-service#731, 2025-11); Anthropic limits counts separately (Anthropic: Token counting).
+ */
+const isOfCount = ({ outcome, status }: AttemptResult, { request }: Streaming): boolean =>
+  isCount(request) && !(isOfKey(outcome) && status !== 403);
 
 /** The key of each account of the providers. */
 function apiKeysOf({ providers }: Config): ReadonlyMap<string, Secret | null> {

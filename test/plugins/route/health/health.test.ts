@@ -251,3 +251,34 @@ it.each([
   for (let at = 0; at < 12; at++) expect((await chat({ [name]: 1 })).status).toBe(400);
   expect(up.asked).toHaveLength(12);
 });
+
+describe('a count of tokens', () => {
+  const reply = answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn' });
+  const isCount = (url: string): boolean => url.endsWith('/count_tokens');
+
+  /** The status of a message after more counts than failures that make a target rest. */
+  async function afterCounts(step: Step): Promise<number> {
+    const up = await provider((response, asked) => (isCount(asked.url) ? step : reply)(response, asked));
+    const { post } = await gatewayOf({
+      ...once,
+      providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'up' }] }],
+    });
+    const asked = { model: 'claude', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] };
+    for (let at = 0; at < 12; at++) await post(asked, { path: '/v1/messages/count_tokens' });
+    return (await post(asked, { path: '/v1/messages' })).status;
+  }
+
+  it.each([
+    ['the provider has no such path', fault(404)],
+    ['the path takes no such request', fault(405)],
+    ['the key may not count', fault(403)],
+    ['the limit of counts is used up', fault(429, { 'retry-after': '60' })],
+  ])('puts no target to rest where %s', async (_, step) => {
+    expect(await afterCounts(step)).toBe(200);
+  });
+
+  it('puts the target to rest where the key is refused', async () => {
+    expect(await afterCounts(fault(401))).toBe(503);
+  });
+});
