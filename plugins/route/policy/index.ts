@@ -6,6 +6,7 @@
  * each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score of `score.ts`. The
  * order after the first candidate is the order of further attempts. Models under `fallbacks` come after them, as the config lists them.
  */
+import { isCount } from '../../../core/chat.ts';
 import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { inOrder } from '../../../core/pipeline/catalogue.ts';
@@ -38,7 +39,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures the offers of unknown speed; the others use the known speeds
-    if (!isDryRun && found[0]?.ms === null) turns.measure(found[0].offer, context);
+    if (!isDryRun && found[0]?.ms === null && !isCount(request)) turns.measure(found[0].offer, context);
     return found.map(({ offer, ms }) => ({ offer, why: () => speedText(ms) }));
   },
   weighted: (offers, context, turns) =>
@@ -90,6 +91,9 @@ export default definePlugin({
       turns.forget(context);
       return record;
     });
-    hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
+    hooks.attempted.tap((result, { attempt, request }) => {
+      // a count says nothing about the answers of its provider
+      if (!isCount(request)) observed.learn(result, attempt.candidate, request.stream);
+    });
   },
 });

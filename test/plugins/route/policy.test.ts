@@ -205,6 +205,28 @@ describe('fastest', () => {
     expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
   });
 
+  it('does not take the time of a count of tokens for the speed of answers', async () => {
+    const reply = answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn' });
+    const offer =
+      (answerMs: number, countMs: number): Step =>
+      (response, asked) => {
+        const isCount = asked.url.endsWith('/count_tokens');
+        vi.advanceTimersByTime(isCount ? countMs : answerMs);
+        return (isCount ? answers({ input_tokens: 7 }) : reply)(response, asked);
+      };
+    const [slow, quick] = [await provider(offer(900, 0)), await provider(offer(100, 200))];
+    const { post, records } = await gatewayOf({
+      providers: Object.fromEntries(
+        Object.entries({ slow, quick }).map(([id, { url }]) => [id, { dialect: 'anthropic', base_url: url, api_key: 'k' }]),
+      ),
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'slow' }, { providerId: 'quick' }] }],
+      routing: { default: { strategy: 'fastest' } },
+    });
+    const asked = { model: 'claude', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] };
+    for (const path of ['/v1/messages/count_tokens', '/v1/messages']) for (let at = 0; at < 4; at++) await post(asked, { path });
+    expect(records.slice(4).map(({ provider: id }) => id)).toEqual(['slow', 'quick', 'quick', 'quick']);
+  });
+
   it('says that the speed of a target that is being measured is not known yet', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const { chat, post } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));
