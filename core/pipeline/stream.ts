@@ -76,16 +76,23 @@ class Pump implements StreamedBody {
 
   attach({ comment, cancelled }: { comment(text: string): void; cancelled(): void }): void {
     const { exchange } = this.#parts;
-    const { keepAliveMs } = exchange.config.server.limits;
-    this.#heartbeat = setInterval(() => {
-      if (!this.#isReading || performance.now() - this.#silentSince < keepAliveMs) return;
-      this.#silentSince = performance.now();
-      comment(keepAlive);
-    }, keepAliveMs);
+    this.#watch(exchange.config.server.limits.keepAliveMs, comment);
     exchange.cancellation.onCancel(() => {
       this.#abandon();
       cancelled();
     });
+  }
+
+  /** Sends a comment after each silence of `keep_alive_ms`. Some clients give up soon after that, so each look is at its very end. */
+  #watch(ms: number, comment: (text: string) => void): void {
+    this.#heartbeat = setTimeout(() => {
+      const { keepAliveMs } = this.#parts.exchange.config.server.limits;
+      const left = this.#isReading ? keepAliveMs - (performance.now() - this.#silentSince) : keepAliveMs;
+      this.#watch(left > 0 ? Math.ceil(left) : keepAliveMs, comment);
+      if (left > 0) return;
+      this.#silentSince = performance.now();
+      comment(keepAlive);
+    }, ms);
   }
 
   async next(): Promise<string | null> {
@@ -161,6 +168,6 @@ class Pump implements StreamedBody {
 
   #close(): void {
     this.#isOver = true;
-    clearInterval(this.#heartbeat);
+    clearTimeout(this.#heartbeat);
   }
 }

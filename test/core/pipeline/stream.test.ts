@@ -333,6 +333,22 @@ describe('while the provider thinks', () => {
     expect([text, comments > 0]).toEqual(['ab', true]);
   });
 
+  // a pause of a busy machine between the two timers of the test ends the silence before the comment
+  it('the client gets a comment after the same silence whenever that begins', { retry: 3 }, async () => {
+    const { chat } = await one(
+      async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' }));
+        await pause(200);
+        response.write(event({ content: 'b' }));
+        await pause(550);
+        response.end(said('c').join(''));
+      },
+      { server: { limits: { keep_alive_ms: 400 } } },
+    );
+    const { comments, text } = await readEvents(await chat({ stream: true }));
+    expect([text, comments]).toEqual(['abc', 1]);
+  });
+
   it('a fallback still happens, and the client does not see it', async () => {
     const { step, goOn } = thinking(fails);
     const [first, second] = [await provider(step), await provider(streams(said('saved')))];
