@@ -3,6 +3,7 @@
  * after the strategy has ordered the providers. A conversation with reasoning from one key begins with that key: the provider may have
  * encrypted the reasoning for the account of the key, so no other account gets it.
  */
+import { isCount } from '../../core/chat.ts';
 import type { Message } from '../../core/chat.ts';
 import { isAnswered } from '../../core/pipeline/catalogue.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
@@ -23,8 +24,10 @@ export default definePlugin({
     hooks.route.tap((candidates, context) => {
       const pools = Map.groupBy(candidates.filter(hasPool), ({ mapping }) => mapping);
       if (pools.size === 0) return candidates;
-      const turning: Turning = { turns, begun: new Map(), isDryRun: context.isDryRun, thinker: thinkerOf(context.request.messages) };
-      if (!context.isDryRun) begun.set(context, turning.begun);
+      // a client may count the tokens of each message before it sends it: then all messages would go to every second key
+      const isPeek = context.isDryRun || isCount(context.request);
+      const turning: Turning = { turns, begun: new Map(), isPeek, thinker: thinkerOf(context.request.messages) };
+      if (!isPeek) begun.set(context, turning.begun);
       const orders = new Map(Array.from(pools, ([mapping, group]) => [mapping, turned(group, turning).values()]));
       // each key takes a place of its provider, because a fallback may stand between two of them
       return candidates.map((candidate) => orders.get(candidate.mapping)?.next().value ?? candidate);
@@ -57,12 +60,13 @@ type Begun = Map<string, { readonly turn: number; readonly order: readonly Candi
 interface Turning {
   readonly turns: Map<string, number>;
   readonly begun: Begun;
-  readonly isDryRun: boolean;
+  /** True: the request takes no turn. */
+  readonly isPeek: boolean;
   readonly thinker: string | undefined;
 }
 
 /** The candidates of one provider and model, beginning with the next candidate that is not ruled out. */
-function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }: Turning): readonly Candidate[] {
+function turned(group: readonly Candidate[], { turns, begun, isPeek, thinker }: Turning): readonly Candidate[] {
   const standing = group.filter(({ dropped }) => dropped === null);
   if (standing.length < 2) return group;
   const { id } = (standing[0] as Candidate).provider;
@@ -72,7 +76,7 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
   const start = same < 0 ? turn % standing.length : same;
   const order = [...standing.slice(start), ...standing.slice(0, start)];
   if (same < 0 && known === undefined) begun.set(id, { turn, order });
-  if (same < 0 && !isDryRun) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
+  if (same < 0 && !isPeek) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
   return [...order, ...group.filter(({ dropped }) => dropped !== null)];
 }
 

@@ -1,4 +1,5 @@
 /** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
+import { isCount } from '../../../core/chat.ts';
 import { isAnswered } from '../../../core/pipeline/catalogue.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { markMeasuring } from './observed.ts';
@@ -41,9 +42,11 @@ export class Turns {
   deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
     const { isDryRun, request } = context;
     const shares = this.#sharesOf(request.model);
-    const { order, taken } = shares.turn(weighed, isDryRun);
+    // a client may count the tokens of each message before it sends it: then all messages would go to every second offer
+    const isPeek = isDryRun || isCount(request);
+    const { order, taken } = shares.turn(weighed, isPeek);
     if (!isDryRun) {
-      this.#dealt.set(context, { shares, taken, placed: order });
+      if (!isPeek) this.#dealt.set(context, { shares, taken, placed: order });
       return order;
     }
     const all = weighed.reduce((sum, { weight }) => sum + weight, 0);

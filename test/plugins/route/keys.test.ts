@@ -41,6 +41,21 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
+  it('gets its messages spread over the keys where a client counts tokens before each message', async () => {
+    const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn' };
+    const up = await provider((response, asked) =>
+      answers(asked.url.endsWith('/count_tokens') ? { input_tokens: 7 } : message)(response, asked),
+    );
+    const { post } = await gatewayOf({
+      ...once,
+      providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: ['a', 'b'] } },
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'up' }] }],
+    });
+    const asked = { model: 'claude', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] };
+    for (let at = 0; at < 4; at++) for (const path of ['/v1/messages/count_tokens', '/v1/messages']) await post(asked, { path });
+    expect(up.asked.map(({ headers }) => headers['x-api-key']).join('')).toBe('aabbaabb');
+  });
+
   it('gets its requests spread over the keys also between requests that are refused', async () => {
     const up = await provider(fine);
     const { chat } = await gatewayOf({

@@ -11,6 +11,9 @@ import { gatewayOf, provider } from '../../core/scene.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
+/** An answer of the Messages API. */
+const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn' };
+
 const price = (prompt: string, completion: string): object => ({ prompt, completion });
 
 async function order(strategy: string, pricing: readonly (object | undefined)[], times = 1): Promise<string[][]> {
@@ -128,6 +131,22 @@ describe('weighted', () => {
     expect(names.join('')).toBe('aabaaaba');
   });
 
+  it.each(['weighted', 'balanced'])(
+    '%s gives each its share of the answers where a client counts before each message',
+    async (strategy) => {
+      const step: Step = (response, asked) => answers(asked.url.endsWith('/count_tokens') ? { input_tokens: 7 } : message)(response, asked);
+      const up = await provider(step);
+      const { post, records } = await gatewayOf({
+        providers: Object.fromEntries(['a', 'b'].map((id) => [id, { dialect: 'anthropic', base_url: up.url, api_key: 'k' }])),
+        models: [{ id: 'claude', free: true, providers: [{ providerId: 'a' }, { providerId: 'b' }] }],
+        routing: { default: { strategy } },
+      });
+      const asked = { model: 'claude', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] };
+      for (let at = 0; at < 4; at++) for (const path of ['/v1/messages/count_tokens', '/v1/messages']) await post(asked, { path });
+      expect(records.map(({ provider: id }) => id).join('')).toBe('aabbaabb');
+    },
+  );
+
   it('gives the share of a resting target to all others, not to the next one', async () => {
     const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
     const [asked, ...behind] = await begins('weighted', { a: { step: limited }, b: {}, c: {}, d: { weight: 2 } }, 41);
@@ -206,13 +225,12 @@ describe('fastest', () => {
   });
 
   it('does not take the time of a count of tokens for the speed of answers', async () => {
-    const reply = answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn' });
     const offer =
       (answerMs: number, countMs: number): Step =>
       (response, asked) => {
         const isCount = asked.url.endsWith('/count_tokens');
         vi.advanceTimersByTime(isCount ? countMs : answerMs);
-        return (isCount ? answers({ input_tokens: 7 }) : reply)(response, asked);
+        return (isCount ? answers({ input_tokens: 7 }) : answers(message))(response, asked);
       };
     const [slow, quick] = [await provider(offer(900, 0)), await provider(offer(100, 200))];
     const { post, records } = await gatewayOf({
