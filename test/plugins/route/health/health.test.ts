@@ -1,6 +1,7 @@
 /** Targets that rest, over sockets: which targets are asked, and what callers get. */
 import { describe, expect, it } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
+import type { Explanation } from '../../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs } from '../../../_kit/upstream.ts';
@@ -191,6 +192,27 @@ describe('where every target rests', () => {
       attempts: [],
       ruledOut: [{ by: 'route/health', reason: expect.stringMatching(/^rests for \d s \(failures\)$/) as string }],
     });
+  });
+
+  it.each([
+    ['60', '20'],
+    ['20', '60'],
+  ])('after %s s and %s s of two targets, a caller gets the shorter one', async (...[one, two]) => {
+    const { chat } = await pair([fault(429, { 'retry-after': one })], [fault(429, { 'retry-after': two })]);
+    await chat({});
+    expect(Number((await chat({})).headers.get('retry-after'))).toBeOneOf([19, 20]);
+  });
+
+  it('a dry run says for which target a request waits', async () => {
+    const { chat } = await pair([fault(429, { 'retry-after': '60' })], [fault(429, { 'retry-after': '20' })], {
+      routing: { default: { strategy: 'ordered', retry: { same_target: 0, max_ms: 30_000 } } },
+    });
+    await chat({});
+    const { candidates } = (await (await chat({}, { 'x-dry-run': 'true' })).json()) as Explanation;
+    expect(candidates).toMatchObject([
+      { provider: 'two', standing: true, reason: expect.stringMatching(/; rests for \d+ s \(rate limit\); the request waits until then$/) },
+      { provider: 'one', standing: false, reason: expect.stringMatching(/^rests for \d+ s \(rate limit\)$/) },
+    ]);
   });
 
   it('a request waits for the first rest to end, where that is soon', async () => {

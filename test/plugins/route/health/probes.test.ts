@@ -8,7 +8,7 @@ import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, event, hangs, pause, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
-import { gatewayOf, probe, provider } from '../../../core/scene.ts';
+import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 
 const fault = (status: number, headers: Record<string, string> = {}): Step => answers({ error: { message: 'no' } }, { status, headers });
 const limited = fault(429, { 'retry-after': '60' });
@@ -199,6 +199,15 @@ describe('a refused key', () => {
       },
     ]);
   });
+});
+
+it('a request that a limit refuses leaves the trial to the next request', async () => {
+  const up = await provider(limitedBriefly, fine);
+  const gateway = await gatewayOf({ ...oneUpstream(up.url, once), limits: [{ by: 'all', tokens_per_minute: 1000 }] });
+  expect((await gateway.chat({ max_tokens: 5 })).status).toBe(429);
+  const refused = await gateway.chat({ max_tokens: 5000 });
+  expect((await errorOf(refused)).code).toBe('rate_limit_exceeded');
+  expect([(await gateway.chat({ max_tokens: 5 })).status, up.asked.length]).toEqual([200, 2]);
 });
 
 it('only a request that asks the target counts as a try', async () => {
