@@ -317,6 +317,23 @@ describe('after several failures the caller gets', () => {
     expect((await chat({})).headers.get('retry-after')).toBe('5');
   });
 
+  it('a prompt that was too long before the failure of a larger model', async () => {
+    const small = await provider(fault(400, { message: 'too long', code: 'context_length_exceeded' }));
+    const large = await provider(fault(500));
+    const { chat } = await gatewayOf({
+      providers: Object.fromEntries(
+        Object.entries({ small, large }).map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k' }]),
+      ),
+      models: [
+        { id: 'short', free: true, context_length: 1000, providers: [{ providerId: 'small' }] },
+        { id: 'long', free: true, context_length: 9000, providers: [{ providerId: 'large' }] },
+      ],
+      routing: { models: { auto: { candidates: ['short', 'long'], strategy: 'ordered', retry: { same_target: 0 } } } },
+    });
+    const response = await chat({ model: 'auto' });
+    expect([response.status, (await errorOf(response)).code, large.asked.length]).toEqual([400, 'context_length_exceeded', 1]);
+  });
+
   it('x-should-retry: false where a retry cannot help', async () => {
     const { chat } = await both(fault(401), fault(401));
     expect((await chat({})).headers.get('x-should-retry')).toBe('false');
