@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Explanation } from '../../../core/pipeline/hooks.ts';
 import { Shares } from '../../../plugins/route/policy/shares.ts';
 import { twoUpstreams } from '../../_kit/gateway.ts';
-import { answers, completion, hangs } from '../../_kit/upstream.ts';
+import { answers, completion, event, hangs, said, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
@@ -222,6 +222,28 @@ describe('fastest', () => {
     const statusBy = async (name: string): Promise<number> => (await chat({}, { authorization: `Bearer key-${name}` })).status;
     expect([await statusBy('a'), await statusBy('a'), await statusBy('b')]).toEqual([200, 429, 200]);
     expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
+  });
+
+  it('takes the time to the first piece for the speed of streams', async () => {
+    let goOn = (): void => {};
+    const early = await provider(async (response) => {
+      vi.advanceTimersByTime(100);
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' }));
+      await new Promise<void>((resolve) => (goOn = resolve));
+      vi.advanceTimersByTime(900);
+      response.end(said('c').join(''));
+    });
+    const late = await provider((response, asked) => {
+      vi.advanceTimersByTime(300);
+      return streams(said('a'))(response, asked);
+    });
+    const { chat, records } = await gatewayOf(twoUpstreams(early.url, late.url, { routing: { default: { strategy: 'fastest' } } }));
+    for (let at = 0; at < 4; at++) {
+      const response = await chat({ stream: true });
+      goOn();
+      await response.text();
+    }
+    expect(records.map(({ provider: id }) => id)).toEqual(['one', 'two', 'one', 'one']);
   });
 
   it('does not take the time of a count of tokens for the speed of answers', async () => {
