@@ -87,30 +87,33 @@ function flushed(source: ReadableStreamDefaultReader<Uint8Array>, coder: BrotliC
   const ready: Uint8Array[] = [];
   // an encoder stops when nobody reads its output
   coder.on('data', (bytes: Uint8Array) => ready.push(bytes));
-  const broken = (error: unknown): never => {
+  const cancel = async (reason: unknown): Promise<void> => {
     coder.destroy();
-    throw error;
+    await source.cancel(reason);
   };
   return new ReadableStream(
     {
       async pull(controller) {
-        while (ready.length === 0) {
-          const { done, value } = await source.read().catch(broken);
-          if (done) {
-            coder.end();
-            await once(coder, 'end');
-          } else {
-            coder.write(value);
-            await new Promise<void>((resolve) => coder.flush(() => resolve()));
+        try {
+          while (ready.length === 0) {
+            const { done, value } = await source.read();
+            if (done) {
+              coder.end();
+              await once(coder, 'end');
+            } else {
+              coder.write(value);
+              await new Promise<void>((resolve) => coder.flush(() => resolve()));
+            }
+            for (const bytes of ready.splice(0)) controller.enqueue(bytes);
+            if (done) return controller.close();
           }
-          for (const bytes of ready.splice(0)) controller.enqueue(bytes);
-          if (done) return controller.close();
+        } catch (thrown) {
+          // a source that itself failed has nothing left to cancel
+          void cancel(thrown).catch(() => {});
+          throw thrown;
         }
       },
-      async cancel(reason) {
-        coder.destroy();
-        await source.cancel(reason);
-      },
+      cancel,
     },
     { highWaterMark: 0 },
   );

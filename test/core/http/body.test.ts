@@ -174,10 +174,10 @@ describe('reading', () => {
     });
   });
 
-  it('fails when the client breaks off', async () => {
+  it.each([undefined, new Error('connection reset')])('fails when the client breaks off: %s', async (why) => {
     const broken = new Readable({ read() {} });
     const body = readBody(broken, { limit: 3, announced: undefined });
-    broken.destroy();
+    broken.destroy(why);
     await expect(body).rejects.toMatchObject({ code: 'client_closed' });
   });
 });

@@ -173,4 +173,15 @@ describe('a stream of pieces', () => {
     await expect.poll(() => isOver).toBe(true);
     if (waiting !== null) expect(await waiting).toMatchObject({ done: true });
   });
+
+  it('that gives something else than text or bytes fails, and its source is cancelled', async () => {
+    const { promise: letGo, resolve } = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue({ a: 1 } as never),
+      cancel: () => resolve(),
+    });
+    const reader = ((await compressed({ body }, 'br')).body as ReadableStream<Uint8Array>).getReader();
+    await expect(reader.read()).rejects.toThrow();
+    await letGo;
+  });
 });
