@@ -73,6 +73,15 @@ describe('a gateway without keys', () => {
     expect((await gateway.chat({}, { host })).status).toBe(403);
   });
 
+  test('answers a request of HTTP/1.0 without a host, also after one with a host, and does not show it the log', async () => {
+    await begin();
+    expect((await gateway.chat({})).status).toBe(200);
+    expect([await raw('GET /v1/models HTTP/1.0'), await raw('GET /metrics HTTP/1.0')]).toEqual([
+      expect.stringMatching(/^HTTP\/1\.1 200 /),
+      expect.stringMatching(/^HTTP\/1\.1 403 [^]*under the name localhost only/),
+    ]);
+  });
+
   test('answers under a name that the operator allows', async () => {
     await begin({ server: { allowed_hosts: ['Host.Docker.internal'] } });
     const statusAt = async (host: string): Promise<number> => (await gateway.chat({}, { host })).status;

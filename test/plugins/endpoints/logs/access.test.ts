@@ -94,6 +94,14 @@ describe('every page of the API', () => {
     expect(await statusOf(keyed, {}, { path })).toBe(401);
   });
 
+  it('tells who sends no key where the admin key is', async () => {
+    const scene = await logScene(keyed);
+    expect(await (await scene.get('/api/logs')).json()).toMatchObject({
+      error: { code: 'missing_api_key', message: expect.stringContaining('the key in the file admin-key of server.data_dir') },
+    });
+    await scene.close();
+  });
+
   it('refuses with the common form of errors, without the key', async () => {
     const scene = await logScene(keyed);
     const response = await scene.get('/api/logs', { authorization: 'Bearer wrong' });
