@@ -133,13 +133,20 @@ async function refused(cause: unknown, { host, port }: Place): Promise<unknown> 
   return why === undefined ? cause : new UnusableSocket(why({ host, port }), { cause });
 }
 
+const noAddress = ({ host }: Place): string =>
+  `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`;
+
 const reasons: Readonly<Record<string, ((place: Place) => string) | undefined>> = {
   EACCES: ({ port }) =>
     `This user may not open port ${port}: ports below 1024 need a special permission. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
   EADDRNOTAVAIL: ({ host }) =>
     `This machine has no address ${host}, which server.host names. Write one that it has: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
-  ENOTFOUND: ({ host }) =>
-    `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
+  // an address such as fe80::1 may be that of several interfaces
+  EINVAL: ({ host }) =>
+    `The address ${host}, which server.host names, cannot be opened as it is. An address that begins with fe80 needs the name of its interface: ${host}%eth0.`,
+  ENOTFOUND: noAddress,
+  // no server for names answers
+  EAI_AGAIN: noAddress,
 };
 
 /** The error code of another try to bind; if that try succeeds, the port was in use a moment ago. */

@@ -1,8 +1,9 @@
 /** An address at which the gateway cannot listen: the error. */
+import dns from 'node:dns';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { bindPort, PortInUse, UnusableSocket } from '../../../core/http/bind.ts';
 
 const refusal = async (host: string, port: number, more: object = {}): Promise<Error> =>
@@ -35,6 +36,17 @@ it('an address of another machine is refused', async () => {
   ]);
 });
 
+it.each(['ENOTFOUND', 'EAI_AGAIN'])('a name without an address is refused, where the look-up ends with %s', async (code) => {
+  const answer = (...[, , tell]: unknown[]): void => (tell as (error: Error) => void)(Object.assign(new Error(code), { code }));
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(answer as never);
+  const error = await refusal('gateway.internal', 4000);
+  lookup.mockRestore();
+  expect([error instanceof UnusableSocket, error.message]).toEqual([
+    true,
+    expect.stringMatching(/^No address is known for the name gateway\.internal, .* Write an address/),
+  ]);
+});
+
 const [loopback] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
   addresses.some(({ address }) => address === '::1') ? [name] : [],
 );
@@ -47,4 +59,9 @@ it.skipIf(loopback === undefined)('an address with the name of an interface is u
   const { server, address } = await bindPort({}, { host: `::1%${loopback ?? ''}`, port });
   server.close();
   expect(address).toBe('::1');
+});
+
+it.skipIf(loopback === undefined)('an address that needs the name of an interface is refused without one', async () => {
+  const error = await refusal('fe80::1', 4000);
+  expect([error instanceof UnusableSocket, error.message]).toEqual([true, expect.stringContaining('fe80::1%eth0')]);
 });
