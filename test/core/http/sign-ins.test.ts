@@ -206,3 +206,16 @@ test('the end of a session is on the disk also where a look at the other files f
   expectOf(new EndedSessions(() => {}).has(session, dataDir)).toBe(true);
   rmSync(dataDir, { recursive: true });
 });
+
+test('a session that was ended stays ended where no directory keeps it, also after an hour, and the other processes are told', () => {
+  const [dataDir, now] = [join(tmpdir(), 'gateway-without-data'), Date.now()];
+  const told: string[] = [];
+  const ended = new EndedSessions(({ id }) => void told.push(id));
+  const sessions = [0, 61].map((minutes) => {
+    const session = newSession(new Secret(key), now + sessionMs);
+    ended.add(session, { dataDir, now: now + minutes * 60_000 });
+    return session;
+  });
+  expectOf(sessions.map((session) => ended.has(session, dataDir))).toEqual([true, true]);
+  expectOf(told).toEqual(sessions.map(({ id }) => id));
+});

@@ -230,6 +230,14 @@ describe('prices by the hour', () => {
     ).toBe(parseDollars('10'));
   });
 
+  it('apply all day where the hours end when they begin', () => {
+    const [from, to] = [Date.parse('2026-11-23T00:00:00Z'), Date.parse('2026-11-23T13:00:00Z')];
+    const pricing: Pricing = { prompt: '1', completion: '2', peak: { hours: ['00:00-00:00'], prompt: '10' } };
+    for (const at of [from, to]) {
+      expect(costOf(usage({ input: 1, answer: 0 }), pricing, { images: 0, maySearch: false, from: at, to: at })).toBe(parseDollars('10'));
+    }
+  });
+
   it.each([
     ['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'],
     ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z'],

@@ -195,7 +195,7 @@ describe('access to the dashboard', () => {
     const response = await post('/api/session', { key: 'the-admin-key-of-the-test' }, { 'sec-fetch-site': 'same-origin' });
     const cookie = response.headers.get('set-cookie') ?? '';
     expect(response.status).toBe(200);
-    expect(cookie).toMatch(/HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
     expect(cookie).not.toContain('the-admin-key-of-the-test');
     const session = cookie.split(';')[0] as string;
     expect((await gateway.get('/api/config', { ...local, cookie: session })).status).toBe(200);
