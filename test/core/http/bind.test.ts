@@ -38,7 +38,7 @@ it('an address of another machine is refused', async () => {
 
 it.each(['ENOTFOUND', 'EAI_AGAIN'])('a name without an address is refused, where the look-up ends with %s', async (code) => {
   const answer = (...[, , tell]: unknown[]): void => (tell as (error: Error) => void)(Object.assign(new Error(code), { code }));
-  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(answer as never);
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(answer);
   const error = await refusal('gateway.internal', 4000);
   lookup.mockRestore();
   expect([error instanceof UnusableSocket, error.message]).toEqual([
