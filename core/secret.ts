@@ -43,7 +43,7 @@ export const isCredential = (header: string): boolean => /auth|key|token|cookie|
 
 /**
  * The parts of a header that a server may quote in its message: the whole value, what
- * follows the scheme (`Basic …`), the name and password in it, the values of a cookie.
+ * follows the scheme (`Basic …`), the login in it, the values of a cookie.
  */
 export const quotable = (value: string): string[] => [
   value,
@@ -52,8 +52,13 @@ export const quotable = (value: string): string[] => [
   ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one),
 ];
 
-const loginIn = (value: string): string[] =>
-  Array.from(value.matchAll(/^basic\s+(\S+)$/gi), ([, coded = '']) => Buffer.from(coded, 'base64').toString());
+/** The name and password of a `Basic` header, and the password alone. Some servers take a key as the name, and no password. */
+function loginIn(value: string): string[] {
+  const coded = /^basic\s+(\S+)$/i.exec(value)?.[1] ?? '';
+  const login = Buffer.from(coded, 'base64').toString();
+  const [, name = '', password = ''] = /^([^:]*):(.*)$/s.exec(login) ?? [];
+  return [login, password === '' ? name : password];
+}
 
 /** How a server may write a secret that it quotes: as it is, as a part of an address, or as JSON inside a text. */
 export const spellingsOf = (secret: string): string[] => [

@@ -272,6 +272,8 @@ describe('the answer', () => {
     ['x-signature', 's3cret-1234', 's3cret-1234'],
     ['authorization', 'Basic czNjcmV0LTEyMzQ=', 'czNjcmV0LTEyMzQ='],
     ['authorization', 'Basic dXNlcjpzM2NyZXQtMTIzNA==', 'user:s3cret-1234'],
+    ['authorization', 'Basic dXNlcjpzM2NyZXQtMTIzNA==', 's3cret-1234'],
+    ['authorization', 'Basic czNjcmV0LTEyMzQ6', 's3cret-1234'],
     ['authorization', 'Bearer s3cret/1234+5==', 's3cret%2F1234%2B5%3D%3D'],
     ['x-api-key', 's3cret"1234', 's3cret\\"1234'],
     ['x-auth', 'Token s3cret-1234', 's3cret-1234'],
