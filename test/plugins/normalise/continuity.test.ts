@@ -267,6 +267,15 @@ describe('a change of the config', () => {
     expect([await remembers(second, 'call_0'), await remembers(second, 'call_19')]).toEqual([false, true]);
   });
 
+  test('of the limits is not taken back by a late request of the former gateway', async () => {
+    const first = await changed(null, { max_bytes: 2048 });
+    await learn(first, 'call_0');
+    const second = await changed(null);
+    for (let turn = 1; turn < 20; turn++) await learn(second, `call_${turn}`);
+    await learn(first, 'call_20');
+    expect(await remembers(second, 'call_1')).toBe(true);
+  });
+
   test('that is refused does not change the limits', async () => {
     const first = await changed(null);
     await learn(first, 'call_1');
