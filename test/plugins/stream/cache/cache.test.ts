@@ -4,7 +4,7 @@ import { EARLY, sourceOf } from '../../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, twoUpstreams } from '../../../_kit/gateway.ts';
-import { answers, completion, event, said, streams, usage } from '../../../_kit/upstream.ts';
+import { answers, completion, event, said, streams, usage, pause } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { counting, held, on, plain, streamed } from './scene.ts';
 
@@ -132,6 +132,16 @@ describe('the cache', () => {
     const second = await gatewayOf(oneUpstream(up.url, withCache({ ttl_seconds: 60 })), { states });
     await first.close();
     expect(await plain(second)).toEqual({ text: 'answer 1', cache: 'hit' });
+  });
+
+  it('drops an answer after a reload that made the lifetime shorter than its age', async () => {
+    const up = await provider(counting());
+    const states = new States();
+    const first = await gatewayOf(oneUpstream(up.url), { states });
+    await plain(first);
+    await pause(1100);
+    const second = await gatewayOf(oneUpstream(up.url, withCache({ ttl_seconds: 1 })), { states });
+    expect(await plain(second)).toEqual({ text: 'answer 2', cache: 'miss' });
   });
 });
 
