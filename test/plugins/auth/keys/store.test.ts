@@ -235,6 +235,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     ['POST', '', { name: 'x', limits: { budget: { dollars: '1e9', per: 'day' } } }, 400, 'invalid_value', 'limits.budget.dollars'],
     ['POST', '', { name: 'x', limits: { budget: { dollars: '1', per: 'year' } } }, 400, 'invalid_value', 'limits.budget.per'],
     ['POST', '', { name: 'x', expires: '2027-02-30' }, 400, 'invalid_value', 'expires'],
+    ['POST', '', { name: 'x', expires: '2027-01-31T25:00:00Z' }, 400, 'invalid_value', 'expires'],
     ['GET', '/audit?name=%00', undefined, 400, 'invalid_value', 'name'],
   ])('%s %s %j is refused with %d %s', async (method, path, body, status, code, param) => {
     const refused = await api(gateway, method, path, body);
