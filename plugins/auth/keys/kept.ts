@@ -35,6 +35,8 @@ export type Changed = ReadonlyMap<string, KeyEntry | null>;
 export class KeptKeys {
   readonly #keys = new Map<string, Kept>();
   readonly #listeners = new Set<(changed: Changed) => void>();
+  /** The versions of the keys that this process has written since the newest read began. */
+  #written = new Map<string, number>();
   #version = 0;
   #reading: Promise<void> | null = null;
   #next: Promise<void> | null = null;
@@ -81,30 +83,28 @@ export class KeptKeys {
   }
 
   async #read(table: KeyTable): Promise<void> {
-    const before = new Map(this.#keys);
+    const written = (this.#written = new Map<string, number>());
     const { version, keys, isWhole } = await table.changes(this.#version);
     const found = new Set(keys.map(({ name }) => name));
-    const gone = isWhole ? [...before.keys()].filter((name) => !found.has(name)) : [];
+    const gone = isWhole ? [...this.#keys.keys()].filter((name) => !found.has(name)) : [];
     this.#version = version;
     this.#isRead = true;
-    this.#take([...keys, ...gone.map((name) => ({ name, version, data: null }))], isWhole ? before : null);
+    const read = [...keys, ...gone.map((name) => ({ name, version, data: null }))];
+    // this process may have written a key meanwhile, and the read has it as it was before
+    this.#take(read.filter((key) => (written.get(key.name) ?? -1) < key.version));
   }
 
   /** Takes a key that this process has just written. */
   take(key: KeptKey): void {
+    // a read was faster, and may know of a later change
+    if (key.version <= this.#version) return;
+    this.#written.set(key.name, key.version);
     this.#take([key]);
   }
 
-  /**
-   * @param replaced the keys that were known before all keys were read; their
-   * versions may be those of another database. Null: not all keys were read
-   */
-  #take(keys: readonly KeptKey[], replaced: ReadonlyMap<string, Kept> | null = null): void {
+  #take(keys: readonly KeptKey[]): void {
     const changed = new Map<string, KeyEntry | null>();
     for (const { name, version, data } of keys) {
-      const known = this.#keys.get(name);
-      // this process has written the key, and the result of an older read comes later
-      if (known !== undefined && known.version >= version && replaced?.get(name) !== known) continue;
       const kept = data === null ? null : keptOf(name, version, JSON.parse(data) as StoredKey);
       if (kept === null) this.#keys.delete(name);
       else this.#keys.set(name, kept);

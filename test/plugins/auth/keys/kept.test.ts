@@ -11,14 +11,14 @@ const keyOf = (name: string, version: number, disabled = false): KeptKey => ({
 });
 
 /** A store that answers a question when the test says so. */
-function slowStore() {
+function slowStore(isWhole = true) {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<KeptChanges>();
   const table = { changes: () => (asked.resolve(), answer.promise) } as unknown as KeyTable;
   return {
     table,
     asked: asked.promise,
-    answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole: true }),
+    answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole }),
   };
 }
 
@@ -42,6 +42,27 @@ test('a key that was disabled while all keys were read stays disabled', async ()
   store.answer([keyOf('first', 1)]);
   await reading;
   expect(kept.get('first')?.entry.disabled).toBe(true);
+});
+
+test.each([true, false])('a key that was deleted while keys were read stays deleted; all keys were read: %s', async (isWhole) => {
+  const kept = new KeptKeys();
+  kept.take(keyOf('first', 1));
+  const store = slowStore(isWhole);
+  const reading = kept.refresh(store.table);
+  await store.asked;
+  kept.take({ name: 'first', version: 2, data: null });
+  store.answer([keyOf('first', 1)]);
+  await reading;
+  expect([...kept.all().keys()]).toEqual([]);
+});
+
+test('a key that another process deletes before this one knows that its own change is written stays deleted', async () => {
+  const kept = new KeptKeys();
+  const store = slowStore();
+  store.answer([{ name: 'first', version: 3, data: null }]);
+  await kept.refresh(store.table);
+  kept.take(keyOf('first', 2));
+  expect([...kept.all().keys()]).toEqual([]);
 });
 
 test('the keys of a database that was replaced are forgotten', async () => {
