@@ -145,7 +145,7 @@ const comparison = /^(>=|<=|>|<)\s*(.*)$/s;
 function boundOf(field: FilteredField, value: string): Condition {
   const { name, examples = [] } = field.filter;
   const [, operator, amount = ''] = comparison.exec(value) ?? [];
-  const bound = operator === undefined ? null : amountOf(field, amount);
+  const bound = operator === undefined ? null : amountOf(field, amount, operator);
   if (bound === null) throw badFilter(name, `${quoted(value)} is no bound for "${name}"; write for example ${name}=${examples[0]}.`);
   return { field: name, operator: operator as Condition['operator'], values: [bound] };
 }
@@ -158,13 +158,14 @@ function numberBound(field: string, value: string): Condition | null {
 }
 
 /** In the unit of the store: milliseconds, tokens, dollars. */
-function amountOf({ kind }: FilteredField, amount: string): string | null {
+function amountOf({ kind }: FilteredField, amount: string, operator: string): string | null {
   if (kind === 'number') return /^\d{1,15}$/.test(amount) ? String(Number(amount)) : null;
   if (kind === 'dollars') {
     const pico = parseDollars(amount.replace(/^\$/, '').slice(0, 40));
     return pico === undefined || pico > 2n ** 62n ? null : formatDollars(pico);
   }
-  const ms = durationOf(amount, timeUnits);
+  // a record has whole milliseconds: those above 0.5 ms are those above 0
+  const ms = durationOf(amount, timeUnits, operator === '>' || operator === '<=' ? Math.floor : Math.ceil);
   return ms === null || ms > longestSpan ? null : String(ms);
 }
 
@@ -173,10 +174,11 @@ const longestSpan = 100 * 365 * 86_400_000;
 const timeUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const spanUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-function durationOf(text: string, units: Readonly<Record<string, number>>): number | null {
+function durationOf(text: string, units: Readonly<Record<string, number>>, whole: (ms: number) => number = Math.round): number | null {
   const [, digits = '', unit = ''] = /^(\d{1,12}(?:\.\d{1,6})?)([a-z]+)$/.exec(text) ?? [];
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
-  return factor === undefined ? null : Math.round(Number(digits) * factor);
+  // the product of 1.1 and 1000 has a part of 1e-13, which is no part of a millisecond
+  return factor === undefined ? null : whole(Number((Number(digits) * factor).toFixed(6)));
 }
 
 /** The largest unit in which a duration is a whole number. */
