@@ -156,7 +156,7 @@ export interface StatsOptions {
   readonly limit: number;
   /** `requests` where absent. */
   readonly rank?: Rank;
-  /** True: a request to a model waits for the answer, so it must not wait for searches and exports. */
+  /** True: a request to a model, or the list of the keys, waits for the answer, so it must not wait for searches and exports. */
   readonly isUrgent?: boolean;
 }
 

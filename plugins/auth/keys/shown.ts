@@ -104,7 +104,9 @@ const most = 1000;
 /** The use of keys in the log; empty while the log does not answer, because keys can be shown without it. */
 export async function usesOf(names: readonly string[], reader: LogReader | null, now: number): Promise<Uses> {
   const [rows, lastUsed] = await Promise.all([
-    reader?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most }).catch(() => []) ?? [],
+    reader
+      ?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most, isUrgent: true })
+      .catch(() => []) ?? [],
     reader?.keys?.lastUsed(names).catch(() => ({})) ?? {},
   ]);
   return { use: new Map(rows.map((row) => [row.value, row])), lastUsed };
