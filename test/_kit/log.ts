@@ -190,7 +190,9 @@ export function memoryLog(): MemoryLog {
     async facets(query) {
       const records = await found(query);
       const keys = records.flatMap(({ metadata, fields }) => [
-        ...Object.keys(metadata).map((key) => keyedName({ part: 'metadata', key })),
+        ...Object.keys(metadata)
+          .filter((key) => key !== '')
+          .map((key) => keyedName({ part: 'metadata', key })),
         ...Object.keys(fields).map((key) => keyedName({ part: 'fields', key })),
       ]);
       const counts = (by: string) =>
@@ -203,7 +205,7 @@ export function memoryLog(): MemoryLog {
       ) as LogFacets;
     },
     async metadataKeys(query) {
-      const names = (await found(query)).flatMap(({ metadata }) => Object.keys(metadata));
+      const names = (await found(query)).flatMap(({ metadata }) => Object.keys(metadata).filter((key) => key !== ''));
       return [...Map.groupBy(names, (name) => name)].sort(([, a], [, b]) => b.length - a.length).map(([name]) => name);
     },
     catchUp: async () => void (await found({ from: null, to: null, conditions: [], text: null })),

@@ -53,11 +53,11 @@ function addLogViews({ routes, config, clock, log }: Gateway): void {
       async handle(request) {
         const reader = log.reader();
         if (reader === null) throw noLog();
-        return await answer({ reader, params: request.query, now: clock() }, request);
+        return await answer({ reader, params: request.query, now: clock(), signal: request.arrived.signal }, request);
       },
     });
   for (const [name, answer] of Object.entries(plainViews)) view(`/api/views/${name}`, async (asked) => confidential(await answer(asked)));
-  view('/api/views/logs', (asked, { arrived: { signal } }) => inParts(logsView({ ...asked, signal })));
+  view('/api/views/logs', async (asked) => inParts(logsView(asked)));
   view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
 }
 

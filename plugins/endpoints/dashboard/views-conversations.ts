@@ -1,9 +1,9 @@
 /** Requests as conversations: those with the same value of a metadata key, or those whose history continues an earlier request. */
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed, nameAsWritten } from '../../../core/log/filters.ts';
+import { keyedOf, nameAsWritten } from '../../../core/log/filters.ts';
 import { isError } from '../../../core/log/outcome.ts';
-import { badFilter } from '../../../core/log/query.ts';
-import type { LoggedDetail, LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
+import { badFilter, parseLogFilter } from '../../../core/log/query.ts';
+import type { LoggedDetail, LoggedRequest, LogQuery } from '../../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../../core/money.ts';
 import { chainsOf, messagesOf, textOf, turnsOf } from './histories.ts';
 import { queryOf } from './views.ts';
@@ -39,12 +39,16 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
   const metaKeys = await reader.metadataKeys(query);
   const found = usual.find((name) => metaKeys.includes(name));
   const by = nameAsWritten(params.get('by') ?? '') || (found === undefined ? byHistory : `meta.${found}`);
-  if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) {
+  if (by !== byHistory && !isMetadata(by)) {
     throw badFilter('by', 'Conversations are grouped by meta.<key>, or by history.');
   }
-  const { data, ...scanned } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
+  const { data, ...scanned } = by === byHistory ? await ofHistories(asked, query) : await ofKey(asked, query, by);
   return { by, metaKeys, ...scanned, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
 }
+
+const isMetadata = (by: string): boolean => keyedOf(by)?.part === 'metadata';
+
+type Reading = Pick<ViewRequest, 'reader' | 'signal'>;
 
 interface Found {
   readonly data: readonly Shown[];
@@ -54,10 +58,10 @@ interface Found {
   readonly requests: number;
 }
 
-async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<Found> {
+async function ofKey({ reader, signal }: Reading, query: LogQuery, by: string): Promise<Found> {
   const { data: records, next } = await reader.list(
     { ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] },
-    { limit: most.scanned, cursor: null },
+    { limit: most.scanned, cursor: null, signal },
   );
   const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
   // an empty text names no conversation, and no filter finds it
@@ -65,8 +69,8 @@ async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<Fo
   return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null, requests: records.length };
 }
 
-async function ofHistories(reader: LogReader, query: LogQuery): Promise<Found> {
-  const { records, isAll } = await read(reader, query);
+async function ofHistories(reading: Reading, query: LogQuery): Promise<Found> {
+  const { records, isAll } = await read(reading, query);
   const chains = chainsOf(records.filter((record) => messagesOf(record).length > 0));
   return { data: chains.map((own) => shownOf(null, own, openingOf(own[0] as LoggedDetail))), isAll, requests: records.length };
 }
@@ -97,12 +101,12 @@ function askedFirst(record: LoggedDetail): string | null {
 const openingOf = (record: LoggedDetail): string | null => askedFirst(record)?.slice(0, most.opening) ?? null;
 
 /** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
-async function read(reader: LogReader, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
+async function read({ reader, signal }: Reading, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
   const records: LoggedDetail[] = [];
   let cursor: string | null = null;
   let cut = 0;
   do {
-    const page = await reader.exportRows(query, { limit: most.page, cursor });
+    const page = await reader.exportRows(query, { limit: most.page, cursor, signal });
     records.push(...page.data);
     cursor = page.next;
     if (page.isCut === true) cut++;
@@ -112,14 +116,11 @@ async function read(reader: LogReader, query: LogQuery): Promise<{ records: Logg
 
 /** One conversation. `of`: the id of one request of the conversation. Or `by` and `value`: a metadata key and its value. */
 export async function conversationView(asked: ViewRequest): Promise<object> {
-  const { reader, params } = asked;
+  const { params } = asked;
   const of = params.get('of');
   const [by, value] = [nameAsWritten(params.get('by') ?? ''), params.get('value') ?? ''];
-  if (of === null && !by.startsWith('meta.')) throw badFilter('by', 'A conversation is known by `of`, or by `by=meta.<key>` and `value`.');
-  const { records, isAll } =
-    of === null
-      ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null })
-      : await around(reader, of);
+  if (of === null && !isMetadata(by)) throw badFilter('by', 'A conversation is known by `of`, or by `by=meta.<key>` and `value`.');
+  const { records, isAll } = of === null ? await read(asked, parseLogFilter(new URLSearchParams([[by, value]]))) : await around(asked, of);
   const [first] = records;
   if (first === undefined) {
     throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });
@@ -129,13 +130,13 @@ export async function conversationView(asked: ViewRequest): Promise<object> {
 }
 
 /** The conversation that contains the request `id`, found by histories among the requests of the day before and the day after it. */
-async function around(reader: LogReader, id: string): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
-  const record = await reader.get(id);
+async function around(reading: Reading, id: string): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
+  const record = await reading.reader.get(id);
   if (record === null) return { records: [], isAll: true };
   const at = Date.parse(record.createdAt);
   const words = soughtOf(record);
   if (words === null) return { records: [record], isAll: true };
-  const { records, isAll } = await read(reader, {
+  const { records, isAll } = await read(reading, {
     from: at - day,
     to: at + day,
     conditions: record.key === null ? [] : [{ field: 'key', operator: 'in', values: [record.key] }],

@@ -10,6 +10,8 @@ export interface ViewRequest {
   readonly reader: LogReader;
   readonly params: URLSearchParams;
   readonly now: number;
+  /** Aborted when the client has left. */
+  readonly signal?: AbortSignal;
 }
 
 const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort', 'order', 'after'];
@@ -80,7 +82,7 @@ export type Part = Readonly<Record<string, unknown>> & { readonly more: boolean 
  * One part, or two: first the rows with `more: true`, later the sums of all requests that the filter selects. If the sums cannot be
  * made, `total` is null and `fault` is an error in the form of the API.
  */
-export async function* logsView(asked: ViewRequest & { readonly signal: AbortSignal }): AsyncGenerator<Part, void> {
+export async function* logsView(asked: ViewRequest): AsyncGenerator<Part, void> {
   const { reader, params, signal } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
@@ -98,13 +100,13 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
 }
 
 /** The sums over time. In the first hours of a log they have narrow columns, as the charts of the Overview have. */
-async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
+async function sumsOf({ reader, now, signal }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
   // in an old log, the requests of a filter may all be new
   if (query.conditions.length > 0 || query.text !== null) return wide;
   const narrow = narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
   if (narrow === null) return wide;
-  const older = await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null });
+  const older = await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null, signal });
   if (older.data.length > 0) return wide;
   const width = Math.min(bucketMs, narrow);
   const series = width === bucketMs ? wide : await reader.series(query, { bucketMs: width, by: null });
@@ -173,8 +175,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
-  // the metadata of a caller's key may have an empty name, which no filter can name
-  const meta = params.get('meta') ?? metaKeys.find((key) => key !== '') ?? null;
+  const meta = (params.get('meta') || metaKeys[0]) ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => largest(reader, query, { by, rank: params.get('rank') });
   const overTime = (width: number) =>
     Promise.all([

@@ -183,7 +183,7 @@ async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQ
   for (const row of rows) {
     for (const { filter, asked } of facetFields) if (row[asked as string] !== null) seen(filter.name, String(row[asked as string]));
     for (const part of ['metadata', 'fields'] as const) {
-      for (const [key, value] of Object.entries(partOf(row, part))) seen(keyedName({ part, key }), value);
+      for (const [key, value] of Object.entries(partOf(row, part))) if (key !== '') seen(keyedName({ part, key }), value);
     }
   }
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
@@ -198,6 +198,8 @@ async function metadataKeys({ engine: { grammar }, rows: found }: Queries, query
   const rows = await found(`select r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const uses = new Map<string, number>();
   for (const name of rows.flatMap((row) => Object.keys(partOf(row, 'metadata')))) uses.set(name, (uses.get(name) ?? 0) + 1);
+  // the metadata of a caller's key may have an empty name, which no filter can name
+  uses.delete('');
   return [...uses].sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1)).map(([name]) => name);
 }
 

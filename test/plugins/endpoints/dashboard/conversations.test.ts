@@ -57,7 +57,12 @@ describe('histories', () => {
 
 describe('the views', () => {
   const now = Date.now();
-  const asked = (log: ReturnType<typeof memoryLog>, params: string) => ({ reader: log, params: new URLSearchParams(params), now });
+  const asked = (log: ReturnType<typeof memoryLog>, params: string, signal = new AbortController().signal) => ({
+    reader: log,
+    params: new URLSearchParams(params),
+    now,
+    signal,
+  });
   const log = memoryLog();
   const at = (minutes: number): string => new Date(now - minutes * 60_000).toISOString();
   const one = log.add({
@@ -106,6 +111,22 @@ describe('the views', () => {
     expect([view.turns, view.isAll, view.opening]).toEqual([32, false, 'Turn 8']);
     const list: any = await conversationsView({ ...asked(large, 'by=history'), reader: { ...large, exportRows: cut } });
     expect([list.requests, list.isAll]).toEqual([32, false]);
+  });
+
+  test.each(['by=meta.session-id&value=s1', `of=${one.id}`])('pass on the signal of a client that has left: %s', async (params) => {
+    const { signal } = new AbortController();
+    const signals: unknown[] = [];
+    const exportRows = (query: LogQuery, page: PageOptions) => (signals.push(page.signal), log.exportRows(query, page));
+    await conversationView({ ...asked(log, params, signal), reader: { ...log, exportRows } });
+    expect(signals).toEqual([signal]);
+  });
+
+  test.each([
+    ['by=meta.&value=x', 'by'],
+    ['by=meta.a%00&value=x', 'meta.a\0'],
+    ['by=meta.a&value=%00', 'meta.a'],
+  ])('name the parameter that is at fault: %s', async (params, param) => {
+    await expect(conversationView(asked(log, params))).rejects.toMatchObject({ code: 'invalid_value', param });
   });
 
   test('find no conversation with an empty key', async () => {

@@ -405,6 +405,14 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(await store.metadataKeys(everything)).toEqual(['tenant-id', 'odd "name".x']);
   });
 
+  test('lists no metadata key with an empty name, because no filter can name it', async () => {
+    const own = await open(36_500);
+    await own.insert([rowFor({ at: Date.now(), metadata: { '': 'x', team: 'a' } })]);
+    expect(await own.metadataKeys(everything)).toEqual(['team']);
+    expect(Object.keys(await own.facets(everything))).not.toContain('meta.');
+    await own.close();
+  });
+
   test('refuses a cursor that is not from a page', async () => {
     await expect(store.list(everything, { limit: 1, cursor: 'garbage' })).rejects.toThrow(/take it from "next"/);
   });
