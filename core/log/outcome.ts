@@ -1,5 +1,7 @@
 /** What the end of a request says of the service, and of its cost. */
 import type { RequestRecord, Served } from '../pipeline/context.ts';
+import { errorTable } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { LoggedRequest } from './store.ts';
 
 /**
@@ -10,11 +12,21 @@ export const isError = ({ outcome, timeToFirstTokenMs }: Pick<LoggedRequest, 'ou
   outcome !== 'answered' && (outcome !== 'gone' || timeToFirstTokenMs === null);
 
 /**
- * Whether sums and alerts count the request as an error. One that was refused
+ * Whether sums count the request as an error. One that was refused
  * before its key and its model were known says nothing about the service.
  */
 export const isCountedError = (record: Pick<LoggedRequest, 'outcome' | 'timeToFirstTokenMs' | 'key' | 'requestedModel'>): boolean =>
   isError(record) && !(record.outcome === 'refused' && record.key === null && record.requestedModel === null);
+
+/**
+ * Whether a caller caused the error, so that an alert must wake nobody. A provider and a plugin have codes of their own, of which
+ * the status says it. `examples/prometheus-alerts.yaml` has the same codes.
+ */
+export function isOfCaller({ outcome, status, error }: Pick<RequestRecord, 'outcome' | 'status' | 'error'>): boolean {
+  const code = error?.code;
+  if ((outcome !== 'refused' && outcome !== 'failed') || code === undefined || code === 'upstream_rate_limited') return false;
+  return (Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode][0] : status) < 500;
+}
 
 /**
  * Whether the last attempt used tokens. An attempt that was refused, or broke before its first text, uses none.

@@ -1,6 +1,6 @@
 /** Counts requests and attempts for the rules while a request runs. It only adds numbers. */
 import { isFault } from '../../../core/log/attempts.ts';
-import { isCountedError } from '../../../core/log/outcome.ts';
+import { isCountedError, isOfCaller } from '../../../core/log/outcome.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
@@ -38,12 +38,14 @@ export class Collector {
   /** Counts a request that is over. A sampled record of refused strangers does not count. */
   ended(record: RequestRecord): void {
     if (record.standsFor !== undefined) return;
+    const isCallers = isOfCaller(record);
     for (const counted of this.#requests) {
+      const isOfErrors = counted.rule.watches === 'errors';
+      if (isOfErrors && isCallers && record.outcome === 'refused') continue;
       const value = valueOf(record, counted.rule.by);
-      const isBad =
-        counted.rule.watches === 'errors'
-          ? isCountedError(record)
-          : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
+      const isBad = isOfErrors
+        ? isCountedError(record) && !isCallers
+        : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
       if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
     }
   }

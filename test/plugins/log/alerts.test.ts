@@ -154,13 +154,17 @@ describe('errors', () => {
     expect(messages()).toEqual(['Alert: errors above 0 %. 50 % of 2 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
   });
 
-  test('are counted as in the sums of the log: without keys, a request that is refused before its model is known is no error', async () => {
+  test('that a caller causes are not counted: a broken body, an unknown model, what a provider refuses in the request', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     expect((await gateway.post('{"model":')).status).toBe(400);
-    await nothingTold(gateway);
     expect((await gateway.chat({ model: 'nobody' })).status).toBe(404);
+    expect((await gateway.chat({ temperature: 'hot' })).status).toBe(400);
+    await send(gateway, 1, answers({ error: { message: 'no' } }, { status: 400 }));
+    await send(gateway, 1, answers({ error: { message: 'too long', code: 'string_above_max_length' } }, { status: 400 }));
+    await nothingTold(gateway);
+    await send(gateway, 1, answers({ error: { message: 'slow down' } }, { status: 429 }));
     await looked(1, gateway);
-    expect(messages()[0]).toContain('50 % of 2 requests failed in 5 min');
+    expect(messages()[0]).toContain('33.3 % of 3 requests failed in 5 min');
   });
 
   test('of too few requests, or within the limit, are not reported', async () => {
