@@ -57,6 +57,12 @@ export async function migrate(
       );
     }
   }
+  const newer = await connection.all(`select id from gateway_migrations where id > ${migrations.length}`);
+  if (newer.length > 0) {
+    process.emitWarning(
+      'The log store is newer than this program, which may not store or read all of its records; `gateway db status` says what to do.',
+    );
+  }
 }
 
 async function apply(connection: Migrating, migration: Migration): Promise<void> {

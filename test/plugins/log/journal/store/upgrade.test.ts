@@ -7,6 +7,7 @@ import { checksumOf } from '../../../../../plugins/log/journal/store/migrations.
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { createWeek, weekOf } from '../../../../../plugins/log/journal/store/partitions.ts';
 import { postgresMigrations } from '../../../../../plugins/log/journal/store/postgres-migrations.ts';
+import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
 import { sqliteMigrations } from '../../../../../plugins/log/journal/store/sqlite-migrations.ts';
 import type { Store, StoreSettings } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
@@ -241,4 +242,27 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the previous versi
       ['bad', 1],
     ]);
   });
+});
+
+test('a store that is newer than this program is used, and a warning says so', async () => {
+  const place = folder();
+  const settings: StoreSettings = { store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false };
+  const opened = async (): Promise<void> => {
+    const store = await createStore(settings);
+    await store.open();
+    await store.close();
+  };
+  const warnings: string[] = [];
+  const listen = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', listen);
+  await opened();
+  const file = new DatabaseSync(sqliteFile(place.path));
+  file.exec("insert into gateway_migrations values (1000, 'of the future', 'x', '2030-01-01')");
+  file.close();
+  expect(warnings).toEqual([]);
+  await opened();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', listen);
+  expect(warnings).toEqual([expect.stringMatching(/newer than this program.*gateway db status/)]);
+  place.remove();
 });
