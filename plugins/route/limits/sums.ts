@@ -173,7 +173,7 @@ async function readKind(reader: LogReader, { by, per }: Kind, now: number): Prom
   const { start } = periodOf(per, now);
   const rows = await reader.stats(
     { ...rangeOf(per, start), conditions: [], text: null },
-    { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' },
+    { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost', isUrgent: true },
   );
   // requests without the value do not count towards such a budget
   const spent = new Map(rows.flatMap(({ value, cost }) => (by === 'all' || value ? [[value ?? '', picoOf(cost)] as const] : [])));

@@ -1,6 +1,6 @@
 /** Sums that the log answers late, while a key gets another budget. */
 import { expect, test } from 'vitest';
-import type { LogReader, StatsRow } from '../../../../core/log/store.ts';
+import type { LogQuery, LogReader, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { Sums } from '../../../../plugins/route/limits/sums.ts';
 import { noon } from './scene.ts';
@@ -12,8 +12,14 @@ const oneDollar = 1_000_000_000_000n;
 
 /** A log that answers each question when the test says so, with what the key had spent when the question came. */
 function slowLog() {
-  const log = { dollars: 1, waiting: [] as (() => void)[], letGo: (): void => log.waiting.splice(0).forEach((go) => go()) };
-  const stats = (): Promise<readonly StatsRow[]> => {
+  const log = {
+    dollars: 1,
+    waiting: [] as (() => void)[],
+    options: [] as StatsOptions[],
+    letGo: (): void => log.waiting.splice(0).forEach((go) => go()),
+  };
+  const stats = (_: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]> => {
+    log.options.push(options);
     const row = { value: team.value, cost: String(log.dollars) } as StatsRow;
     return new Promise((resolve) => void log.waiting.push(() => resolve([row])));
   };
@@ -56,4 +62,13 @@ test('a request that asked before a change of its budget gets the sum after the 
   log.letGo();
   await reading;
   expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
+});
+
+test('all sums are read at once, while searches of the log wait for their turn', async () => {
+  const { log, sums, asked } = slowLog();
+  const reading = sums.refresh();
+  await asked();
+  log.letGo();
+  await reading;
+  expect(log.options).toEqual([expect.objectContaining({ by: 'key', isUrgent: true })]);
 });
