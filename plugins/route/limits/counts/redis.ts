@@ -187,7 +187,7 @@ export class RedisLedger implements Ledger {
     const { owner, askedAt } = hold as Owned;
     this.#running.delete(hold as Owned);
     const values = hold.subjects.flatMap(({ caps }) => [caps.tokens === null ? 0 : 1, caps.budgets.length]);
-    const args = [owner, hold.tokens, Math.min(tokens, Number.MAX_SAFE_INTEGER), String(hold.pico), ...values];
+    const args = [owner, hold.tokens, tokens, String(hold.pico), ...values];
     const now = this.#clock();
     this.#tell({ script: settleScript, keys: keysOf(hold.subjects, askedAt), args }, () => this.#missed.tokens(hold.subjects, tokens, now));
   }
