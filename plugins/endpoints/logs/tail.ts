@@ -23,6 +23,9 @@ const mostPages = 20;
 /** Arrival times and durations are rounded, so of two records that ended together the later one may seem to have ended first. */
 const roundedMs = 2;
 
+/** Records of other workers are late: one that ended this long before the last record of a client may not have reached the client. */
+const lateMs = 2000;
+
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** @param shared the tails of other workers, where there are some */
@@ -112,7 +115,7 @@ async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }
     if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   }
   const last = await reader.get(lastId);
-  const since = last === null ? arrivalOf(lastId) : endOf(last) - roundedMs;
+  const since = last === null ? arrivalOf(lastId) : endOf(last) - (isShared ? lateMs : roundedMs);
   // ids follow the order of arrival, and events the order of ends: a request that ended later may have begun long before
   const begun = Math.max(query.from ?? 0, since - longestMs);
   const { records, isWhole } = await endedSince(since, { reader, query: { ...query, from: begun } });
