@@ -1,6 +1,7 @@
 /** Where answers are kept: in the memory of the process, and in Redis where gateways share one. */
 import type { KeptTexts, Bounds } from '../../../core/host/kept-texts.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
+import { isRefused } from '../../../core/host/redis-server.ts';
 import { entryIn } from './entry.ts';
 import type { Entry } from './entry.ts';
 
@@ -46,7 +47,10 @@ export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bound
       // otherwise an older answer in Redis would be given instead of the large one
       const told = text.length <= mostShared ? redis.set(prefix + key, text, bounds.ttlSeconds) : redis.run(drop, [prefix + key], []);
       // the memory has the answer, even if Redis fails
-      told.catch(() => {});
+      told.catch((error) => {
+        // a Redis without memory refuses the new answer, and an older one in it would be given instead
+        if (isRefused(error, 'OOM')) redis.run(drop, [prefix + key], []).catch(() => {});
+      });
     },
   };
 }

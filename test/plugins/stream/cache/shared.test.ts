@@ -105,6 +105,16 @@ describe('gateways with one Redis', { retry: 3 }, () => {
     expect(await plain(all.one)).toEqual({ text: large, cache: 'hit' });
   });
 
+  it('remove an old answer from Redis where Redis has no memory for the new one', async () => {
+    const all = await scene();
+    await plain(all.one);
+    await kept(all);
+    await all.redis.config('SET', 'maxmemory', '1');
+    expect(await plain(all.one, {}, { 'x-cache': 'refresh' })).toEqual({ text: 'answer 2', cache: 'miss' });
+    await kept(all, 0);
+    expect((await plain(all.two)).text).toBe('answer 3');
+  });
+
   it('answer from their own memory while Redis does not answer, and no request fails', async () => {
     const all = await scene();
     await plain(all.one);
