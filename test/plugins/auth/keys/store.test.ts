@@ -334,7 +334,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   });
 });
 
-test('known keys are valid while the store is away, over a reload too; no key can be made, and an unknown key gets 503', async () => {
+test('known keys are valid while the store is away, over a reload too; no key can be made or changed, and an unknown key gets 503', async () => {
   const own = await startPostgres();
   const [files, others, states] = [folder(), folder(), new States()];
   const url = own.database();
@@ -346,12 +346,15 @@ test('known keys are valid while the store is away, over a reload too; no key ca
   expect(await statusOf(gateway, key)).toBe(200);
   const reloaded = await start({ dataDir: files.path, url }, { states, keys });
   expect([await statusOf(reloaded, key), await statusOf(reloaded, key), await statusOf(reloaded, key)]).toEqual([200, 200, 429]);
-  const refused = await reloaded.ask('/api/keys', {
-    method: 'POST',
-    headers: { ...asAdmin, 'content-type': 'application/json' },
-    body: '{"name":"x"}',
-  });
-  expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([503, '1', 'keys_unavailable']);
+  for (const [method, path, body] of [
+    ['POST', '', '{"name":"x"}'],
+    ['POST', '/steady/rotate', '{}'],
+    ['PATCH', '/steady', '{"disabled":true}'],
+    ['DELETE', '/steady', ''],
+  ] as const) {
+    const refused = await reloaded.ask(`/api/keys${path}`, { method, headers: { ...asAdmin, 'content-type': 'application/json' }, body });
+    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([503, '1', 'keys_unavailable']);
+  }
   expect((await api(reloaded, 'GET')).body).toMatchObject({ store: 'away', data: [{ name: 'yaml' }, { name: 'steady' }] });
   const fresh = await start({ dataDir: others.path, url }, { keys });
   expect([await statusOf(fresh, yamlKey), await refusalOf(fresh, key), (await fresh.chat({})).status]).toEqual([
@@ -360,6 +363,7 @@ test('known keys are valid while the store is away, over a reload too; no key ca
     401,
   ]);
   await own.start();
+  // a refused change was not made either
   await expect.poll(() => statusOf(fresh, key)).toBe(200);
   expect(await statusOf(fresh, createApiKey().key)).toBe(401);
   await Promise.all([gateway.close(), reloaded.close(), fresh.close()]);
