@@ -234,7 +234,7 @@ export function parseLogFilter(params: URLSearchParams, others: readonly string[
     try {
       builder.add(name, value);
     } catch (error) {
-      throw others.length > 0 && !isKeyed(name) ? nearerOther(error, name, others) : error;
+      throw isKeyed(name) ? error : nearerOther(error, name, others);
     }
   }
   return builder.build();

@@ -98,6 +98,7 @@ describe('an address', () => {
     ['since=1h&since=2h', 'since', /once/],
     ['since=1h&from=2026-01-01', 'since', /leave one of them out/],
     ['from=2026-01-02&to=2026-01-01', 'to', /later/],
+    ['from=2026-01-01&to=2026-01-01', 'to', /later/],
     ['from=2026-13-01', 'from', /no time/],
     ['to=2026-02-29', 'to', /"2026-02-29" is no time/],
     ['to=2026-06-31T12:00:00Z', 'to', /no time/],
