@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
 import { encodeFrames, FINISHED, IN_PARTS, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
@@ -380,20 +380,23 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     mkdirSync(pathOf(unreadable.folder, 1));
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 2 })) }]));
     warnings.length = 0;
-    const former = drainOf();
-    while (await former.step());
-    expect([await ids(), warnings, former.isCaughtUp]).toEqual([
-      [1, 2].map((number) => idAt(begin, number)),
-      [expect.stringContaining('cannot be read')],
-      true,
-    ]);
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const drain = drainOf();
+    for (let tries = 0; tries < 2; tries++) {
+      while (await drain.step());
+      expect([await ids(), warnings, drain.isCaughtUp]).toEqual([
+        [1, 2].map((number) => idAt(begin, number)),
+        [expect.stringContaining('cannot be read')],
+        true,
+      ]);
+      vi.advanceTimersByTime(61_000);
+    }
     rmSync(pathOf(unreadable.folder, 1), { recursive: true });
-    const next = drainOf();
-    while (await next.step());
+    while (await drain.step());
     expect(await ids()).toEqual([0, 1, 2].map((number) => idAt(begin, number)));
     expect(existsSync(unreadable.folder)).toBe(false);
-    former.close();
-    next.close();
+    drain.close();
   });
 
   test('a journal into which the gateway may not look is reported once, and is stored when the gateway may', async () => {
