@@ -39,6 +39,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   let instance: Instance;
   let store: Store;
   const warnings: string[] = [];
+  const disk: { readonly removed: number; readonly elsewhere: number }[] = [];
   const drainOf = (into: Store = store): Drain =>
     new Drain({
       store: into,
@@ -46,7 +47,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
       folder: instance.folder,
       retentionDays: 0,
       warn: (message) => void warnings.push(message),
-      disk: () => {},
+      disk: (change) => void disk.push(change),
     });
   const ids = async (): Promise<string[]> => (await store.list(everything, { limit: 1000 })).data.map(({ id }) => id).toReversed();
 
@@ -365,6 +366,23 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(existsSync(orphan.folder)).toBe(false);
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();
+    drain.close();
+  });
+
+  test('bytes of a dead gateway count apart from those of the own journal, until they are stored', async () => {
+    const [first, second] = [encodeFrames(tenFrames().slice(0, 5)), encodeFrames(tenFrames().slice(5))];
+    const orphan = createInstance(root);
+    for (const { folder: path } of [orphan, instance]) {
+      writeFileSync(pathOf(path, 1), first);
+      writeFileSync(pathOf(path, 2), second);
+    }
+    orphan.claim.release();
+    disk.length = 0;
+    const drain = drainOf();
+    drain.adopt();
+    expect(disk).toEqual([{ removed: 0, elsewhere: first.length + second.length }]);
+    while (await drain.step());
+    expect([disk.at(-1), disk.reduce((sum, { removed }) => sum + removed, 0)]).toEqual([{ removed: 0, elsewhere: 0 }, first.length]);
     drain.close();
   });
 

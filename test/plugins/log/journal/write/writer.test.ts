@@ -175,6 +175,16 @@ describe('the writer', () => {
     await writer.close();
   });
 
+  test('counts what the journals of dead gateways take on the disk against its limit', async () => {
+    const writer = writerIn(place.path, { maxBytes: 100_000 });
+    const seen = [0, 90_000, 100_000, 0].map((elsewhere) => {
+      writer.onDisk(0, elsewhere);
+      return writer.pressure;
+    });
+    expect(seen).toEqual(['none', 'bodies', 'full', 'none']);
+    await writer.close();
+  });
+
   test('accepts more records than may wait in memory, as long as the disk accepts them', async () => {
     const writer = writerIn(place.path, { maxWaiting: 10_000 });
     expect(writer.hasRoomFor(20_000)).toBe(true);
