@@ -40,12 +40,12 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   let store: Store;
   const warnings: string[] = [];
   const disk: { readonly removed: number; readonly elsewhere: number }[] = [];
-  const drainOf = (into: Store = store): Drain =>
+  const drainOf = (into: Store = store, retentionDays = 0): Drain =>
     new Drain({
       store: into,
       root,
       folder: instance.folder,
-      retentionDays: 0,
+      retentionDays,
       warn: (message) => void warnings.push(message),
       disk: (change) => void disk.push(change),
     });
@@ -242,8 +242,14 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
       [expect.stringContaining('what is stored cannot be noted')],
     ]);
     rmSync(taken, { recursive: true });
-    drain.close();
+    drain.rest();
     expect(readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
+    mkdirSync(taken);
+    appendFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
+    await drain.step();
+    drain.rest();
+    expect(warnings).toHaveLength(2);
+    drain.close();
   });
 
   test('deleted bodies stay deleted when the journal is read a second time', async () => {
@@ -366,6 +372,42 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(existsSync(orphan.folder)).toBe(false);
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();
+    drain.close();
+  });
+
+  test('old records that cannot be dropped keep no record from being stored, are reported, and are dropped later', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const retained = [new Error('locked'), true, false];
+    const refusing: Store = {
+      ...store,
+      retain: async () => {
+        const next = retained.shift() ?? false;
+        if (next instanceof Error) throw next;
+        return next;
+      },
+    };
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames()));
+    warnings.length = 0;
+    const drain = drainOf(refusing, 30);
+    while (await drain.step());
+    expect([(await ids()).length, warnings, retained]).toEqual([10, [expect.stringContaining('could not be dropped')], [true, false]]);
+    vi.advanceTimersByTime(61_000);
+    while (await drain.step());
+    expect([warnings.length, retained]).toEqual([1, []]);
+    drain.close();
+  });
+
+  test('the journal of a dead gateway that is deleted before it is stored is reported, and waits no more', async () => {
+    const orphan = createInstance(root);
+    writeFileSync(pathOf(orphan.folder, 1), encodeFrames(tenFrames()));
+    orphan.claim.release();
+    warnings.length = 0;
+    const drain = drainOf();
+    drain.adopt();
+    rmSync(orphan.folder, { recursive: true });
+    while (await drain.step());
+    expect([warnings, drain.depthBytes()]).toEqual([[expect.stringContaining('was deleted before all of it was stored')], 0]);
     drain.close();
   });
 
