@@ -1,4 +1,5 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
@@ -188,6 +189,13 @@ describe('the client of the store', () => {
     await client.close(500);
     await write(3);
     expect(await reader.status()).toMatchObject({ connected: false, waitingRecords: 1 });
+  });
+
+  test('counts the records that the journal could not write as waiting, and not as lost', async () => {
+    await openOn('sqlite', null);
+    writer = new JournalWriter({ folder: join(place.path, 'nowhere'), maxBytes: 2 ** 30, isDurable: false, logger });
+    await Promise.all([write(1), write(2)]);
+    expect(await reader.status()).toMatchObject({ error: 'journal_not_written', waitingBytes: 0, waitingRecords: 2 });
   });
 
   test('opens without a store, counts the waiting records, and says why they wait', async () => {
