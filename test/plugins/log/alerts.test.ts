@@ -131,6 +131,15 @@ describe('errors', () => {
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
   });
 
+  test('are a share of the requests of known callers: a stranger that is refused is not one of them', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 1 }]);
+    await gateway.get('/unknown');
+    await expect.poll(() => gateway.records).toMatchObject([{ outcome: 'refused' }]);
+    await send(gateway, 1, bad);
+    await looked(1);
+    expect(messages()[0]).toContain('100 % of 1 request failed');
+  });
+
   test('include callers that leave before the first token, and not callers that leave in the middle of a stream', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     const leave = async (leaving: AbortController): Promise<void> => {
