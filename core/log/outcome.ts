@@ -12,13 +12,6 @@ export const isError = ({ outcome, timeToFirstTokenMs }: Pick<LoggedRequest, 'ou
   outcome !== 'answered' && (outcome !== 'gone' || timeToFirstTokenMs === null);
 
 /**
- * Whether sums count the request as an error. One that was refused
- * before its key and its model were known says nothing about the service.
- */
-export const isCountedError = (record: Pick<LoggedRequest, 'outcome' | 'timeToFirstTokenMs' | 'key' | 'requestedModel'>): boolean =>
-  isError(record) && !(record.outcome === 'refused' && record.key === null && record.requestedModel === null);
-
-/**
  * Whether a caller caused the error, so that an alert must wake nobody. A provider and a plugin have codes of their own, of which
  * the status says it. `examples/prometheus-alerts.yaml` has the same codes.
  */

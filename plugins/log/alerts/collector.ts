@@ -1,6 +1,6 @@
 /** Counts requests and attempts for the rules while a request runs. It only adds numbers. */
 import { isFault } from '../../../core/log/attempts.ts';
-import { isCountedError, isOfCaller } from '../../../core/log/outcome.ts';
+import { isError, isOfCaller } from '../../../core/log/outcome.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
@@ -43,9 +43,7 @@ export class Collector {
       const isOfErrors = counted.rule.watches === 'errors';
       if (isOfErrors && isCallers && record.outcome === 'refused') continue;
       const value = valueOf(record, counted.rule.by);
-      const isBad = isOfErrors
-        ? isCountedError(record) && !isCallers
-        : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
+      const isBad = isOfErrors ? isError(record) && !isCallers : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
       if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
     }
   }

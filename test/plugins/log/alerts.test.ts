@@ -11,6 +11,7 @@ import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { States } from '../../../core/host/state.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { createLogger } from '../../../core/logger.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { postJson } from '../../../core/wire/egress/post.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
 import { idOf } from '../../../plugins/log/alerts/sums.ts';
@@ -137,6 +138,20 @@ describe('errors', () => {
     await expect.poll(() => gateway.records).toMatchObject([{ outcome: 'refused' }]);
     await send(gateway, 1, bad);
     await looked(1);
+    expect(messages()[0]).toContain('100 % of 1 request failed');
+  });
+
+  test('include requests that a plugin fails before their key and their model are known', async () => {
+    const broken = probe(
+      ({ hooks }) =>
+        hooks.auth.tap({ stage: EARLY }, () => {
+          throw new Error('no');
+        }),
+      'test/broken',
+    );
+    const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 1 }], { plugins: [broken] });
+    expect((await gateway.chat({})).status).toBe(500);
+    await looked(1, gateway);
     expect(messages()[0]).toContain('100 % of 1 request failed');
   });
 

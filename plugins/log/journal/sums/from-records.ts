@@ -37,7 +37,7 @@ const generated = 'r.stream and r.ttft_ms is not null and r.completion_tokens is
 
 const counts: Readonly<Record<Counted, string>> = {
   requests: 'count(*)',
-  // as `isCountedError` says
+  // one that was refused before its key and its model were known says nothing about the service
   errors: `sum(case when r.failed and not (r.outcome = 'refused' and r.key_name is null and r.requested_model is null) then 1 else 0 end)`,
   promptTokens: 'sum(r.prompt_tokens)',
   completionTokens: 'sum(r.completion_tokens)',
