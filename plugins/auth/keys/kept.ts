@@ -64,9 +64,10 @@ export class KeptKeys {
 
   /** Reads what has changed in the store until the time of the call. Rejects while the store is away. */
   refresh(table: KeyTable): Promise<void> {
+    if (this.#next !== null) return this.#next;
     if (this.#reading === null) return this.#begin(table);
     // the running read may have begun before the change that the caller knows of
-    this.#next ??= this.#reading
+    this.#next = this.#reading
       .catch(() => {})
       .then(() => {
         this.#next = null;

@@ -1,4 +1,5 @@
 /** The keys of the store that this process knows, while the store answers late. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { KeptChanges, KeptKey, KeyTable } from '../../../../core/log/keys.ts';
 import { KeptKeys } from '../../../../plugins/auth/keys/kept.ts';
@@ -63,6 +64,24 @@ test('a key that another process deletes before this one knows that its own chan
   await kept.refresh(store.table);
   kept.take(keyOf('first', 2));
   expect([...kept.all().keys()]).toEqual([]);
+});
+
+test('a key that this process makes is not lost to two reads at one time: there is one read at a time', async () => {
+  const kept = new KeptKeys();
+  let [running, most] = [0, 0];
+  const table = {
+    async changes(): Promise<KeptChanges> {
+      most = Math.max(most, ++running);
+      await nextTurn();
+      running--;
+      return { version: 1, keys: [keyOf('first', 1)], isWhole: true };
+    },
+  } as unknown as KeyTable;
+  const reads = [kept.refresh(table), kept.refresh(table)];
+  // the first read is over, and the second one has not begun
+  reads.push(reads[0]?.then(() => kept.refresh(table)) as Promise<void>);
+  await Promise.all(reads);
+  expect(most).toBe(1);
 });
 
 test('the keys of a database that was replaced are forgotten', async () => {
