@@ -79,7 +79,11 @@ class Tries {
 
   /** Checks which candidates rest. This request tries the targets whose rest is over, and no other request tries them. */
   look(candidates: readonly Candidate[], context: Normalised): Look {
-    const looked = lookAt(candidates, context.policy, (candidate) => this.#targets.standing(candidate, context.id));
+    const looked = lookAt(candidates, context.policy, (candidate) => {
+      const found = this.#targets.standing(candidate, context.id);
+      // a count tries no target, because nothing is learned from it: messages, and other counts, would wait for it in vain
+      return found.is === 'rests' || !isCount(context.request) ? found : stands;
+    });
     if (looked.standing === 1) this.#alone.add(context);
     // safety: a request that is over would never release the target
     if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) {

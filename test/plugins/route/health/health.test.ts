@@ -1,5 +1,5 @@
 /** Targets that rest, over sockets: which targets are asked, and what callers get. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import type { Explanation } from '../../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -302,5 +302,28 @@ describe('a count of tokens', () => {
 
   it('puts the target to rest where the key is refused', async () => {
     expect(await afterCounts(fault(401))).toBe(503);
+  });
+
+  it('does not wait for another count after the rest of its target', async () => {
+    const counted = answers({ input_tokens: 5 });
+    const up = await provider(fault(401));
+    const { post } = await gatewayOf({
+      ...once,
+      providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'up' }] }],
+    });
+    const count = async (): Promise<number> =>
+      (await post({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }] }, { path: '/v1/messages/count_tokens' })).status;
+    await count();
+    const now = performance.now.bind(performance);
+    const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 61_000);
+    const waiting: (() => unknown)[] = [];
+    up.script((response, asked) => {
+      waiting.push(() => counted(response, asked));
+      // the provider answers when it has got them all
+      if (waiting.length === 3) for (const answer of waiting) answer();
+    });
+    expect(await Promise.all([count(), count(), count()])).toEqual([200, 200, 200]);
+    later.mockRestore();
   });
 });
