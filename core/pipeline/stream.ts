@@ -65,8 +65,6 @@ class Pump implements StreamedBody {
   #silentSince = performance.now();
   #isReading = false;
   #isOver = false;
-  /** The error event of a stream that was cancelled while nothing was being read. */
-  #last: Promise<string> | null = null;
 
   constructor(parts: PumpParts, greeting: string | null) {
     this.#parts = parts;
@@ -77,10 +75,8 @@ class Pump implements StreamedBody {
   attach({ comment, cancelled }: { comment(text: string): void; cancelled(): void }): void {
     const { exchange } = this.#parts;
     this.#watch(exchange.config.server.limits.keepAliveMs, comment);
-    exchange.cancellation.onCancel(() => {
-      this.#abandon();
-      cancelled();
-    });
+    // the writer then asks for the next piece: that read fails, and the record is written
+    exchange.cancellation.onCancel(cancelled);
   }
 
   /** Sends a comment after each silence of `keep_alive_ms`. Some clients give up soon after that, so each look is at its very end. */
@@ -102,11 +98,6 @@ class Pump implements StreamedBody {
       this.#greeting = null;
       return greeting;
     }
-    if (this.#last !== null) {
-      const last = this.#last;
-      this.#last = null;
-      return await last;
-    }
     if (this.#isOver) return null;
     let error: GatewayError | null = null;
     try {
@@ -120,7 +111,7 @@ class Pump implements StreamedBody {
     } finally {
       this.#isReading = false;
     }
-    return this.#isOver ? null : await this.#end(error);
+    return await this.#end(error);
   }
 
   /** The next text to write, which is never empty; null at the clean end of the answer. */
@@ -133,20 +124,6 @@ class Pump implements StreamedBody {
       const text = this.#encoder.chunks(chunks);
       if (text !== '') return text;
     }
-  }
-
-  /**
-   * The request was cancelled (by its deadline, or because the client has
-   * left). Nobody may ask for a piece again, so the record is written now.
-   */
-  #abandon(): void {
-    // a read that is under way rejects by itself, and the record is written then
-    if (this.#isReading || this.#isOver) return;
-    const { attempts, exchange } = this.#parts;
-    const reason = GatewayError.from(exchange.cancellation.reason, exchange.id);
-    attempts.cancel(reason);
-    this.#last = this.#end(reason);
-    this.#last.catch(() => {});
   }
 
   /** The last text of the stream. The request is on record when this resolves. */
