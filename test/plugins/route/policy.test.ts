@@ -70,6 +70,27 @@ describe('route/policy', () => {
     expect(await order('cheapest', [always, price('2', '2')])).toEqual([['p1', 'p0']]);
   });
 
+  it('cheapest tells a dry run each price, and which one is not known', async () => {
+    const { chat } = await gatewayOf({
+      providers: Object.fromEntries(['a', 'b'].map((id) => [id, { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1', api_key: 'k' }])),
+      models: [
+        {
+          id: 'plain',
+          providers: [
+            { providerId: 'a', externalId: 'x' },
+            { providerId: 'b', externalId: 'x', pricing: price('0.000001', '0.000002') },
+          ],
+        },
+      ],
+      routing: { default: { strategy: 'cheapest' } },
+    });
+    const { candidates } = (await (await chat({}, { 'x-dry-run': 'true' })).json()) as Explanation;
+    expect(candidates.map(({ provider: id, reason }) => [id, reason])).toEqual([
+      ['b', 'cheapest: costs $1.25 for a million tokens, three quarters prompt and one quarter answer'],
+      ['a', 'cheapest: its price is not known'],
+    ]);
+  });
+
   it('cheapest keeps the order of equal prices', async () => {
     expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([
       ['p0', 'p1'],
@@ -295,6 +316,25 @@ describe('balanced', () => {
     });
   });
 
+  it('takes a price that is not known for twice the lowest', async () => {
+    const up = await provider();
+    const { chat, records } = await gatewayOf({
+      providers: Object.fromEntries(['known', 'unknown'].map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
+      models: [
+        {
+          id: 'plain',
+          providers: [
+            { providerId: 'known', externalId: 'x', pricing: price('0.000001', '0.000001') },
+            { providerId: 'unknown', externalId: 'x' },
+          ],
+        },
+      ],
+      routing: { default: { strategy: 'balanced' } },
+    });
+    for (let at = 0; at < 9; at++) await chat({});
+    expect(count(records.map(({ provider: id }) => id ?? ''))).toEqual({ known: 6, unknown: 3 });
+  });
+
   it('gives less to targets that fail', async () => {
     let calls = 0;
     const failsOften: Step = (response, asked) =>
@@ -330,4 +370,22 @@ it('weights that were all 0 for a turn do not end the rotation', () => {
       false,
     ).order[0]?.id;
   expect([0, 0, 1, 1, 1, 1].map(first)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+});
+
+it('a target that only some requests can use gets its share of them, also after another target has rested for long', () => {
+  const shares = new Shares();
+  const turn = (...ids: string[]) =>
+    shares.turn(
+      ids.map((id) => ({ id, weight: 1 })),
+      false,
+    );
+  for (let at = 0; at < 100; at++) {
+    const { order, taken } = turn('resting', 'other');
+    if (order[0]?.id === 'resting') shares.passOn(taken, 'other');
+  }
+  expect(count(Array.from({ length: 9 }, () => turn('resting', 'other', 'rare').order[0]?.id ?? ''))).toEqual({
+    resting: 3,
+    other: 3,
+    rare: 3,
+  });
 });
