@@ -147,6 +147,15 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(await api(gateway, 'POST', '', { name })).toMatchObject({ status: 400, body: { error: { param: 'name' } } });
   });
 
+  test('made with a name alone may use all models, have their texts in the log, use no cache and no limits, and never expire', async () => {
+    const { body } = await api(gateway, 'POST', '', { name: 'bare' });
+    const bare = { models: null, metadata: {}, log_bodies: true, cache: false, reasoning_fields: null, limits: null, expires: null };
+    expect(body).toMatchObject({ ...bare, disabled: false });
+    const response = await chatWith(gateway, body.key);
+    expect([response.status, response.headers.get('x-cache')]).toEqual([200, null]);
+    await api(gateway, 'DELETE', '/bare');
+  });
+
   test('have limits and budgets, which change while the gateway serves', async () => {
     const key = await create(gateway, { name: 'limited', limits: { requests_per_minute: 2, budget: { dollars: '0.000001', per: 'day' } } });
     expect(await refusalOf(gateway, key)).toContain('budget_exceeded');
@@ -234,6 +243,14 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     ['POST', '', { name: 'x', limits: { concurrent: 0 } }, 400, 'invalid_value', 'limits.concurrent'],
     ['POST', '', { name: 'x', limits: { budget: { dollars: '1e9', per: 'day' } } }, 400, 'invalid_value', 'limits.budget.dollars'],
     ['POST', '', { name: 'x', limits: { budget: { dollars: '1', per: 'year' } } }, 400, 'invalid_value', 'limits.budget.per'],
+    [
+      'POST',
+      '',
+      { name: 'x', limits: { budget: { dollars: '1', per: 'day', unknwon: 'refuse' } } },
+      400,
+      'invalid_value',
+      'limits.budget.unknwon',
+    ],
     ['POST', '', { name: 'x', expires: '2027-02-30' }, 400, 'invalid_value', 'expires'],
     ['POST', '', { name: 'x', expires: '2027-01-31T25:00:00Z' }, 400, 'invalid_value', 'expires'],
     ['GET', '/audit?name=%00', undefined, 400, 'invalid_value', 'name'],
