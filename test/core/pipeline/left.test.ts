@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../../core/host/plugin.ts';
-import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
 import { contentOf, gatewayOf, probe, provider } from '../scene.ts';
 
@@ -112,4 +112,30 @@ describe('a request that is over', () => {
     // a boolean: expect.poll keeps the last value until the next call, and would keep the context in memory
     await expect.poll(() => (collect(), contexts[0]?.deref() === undefined)).toBe(true);
   });
+
+  it.each(['balanced', 'fastest'])(
+    'is not kept in memory by the strategy %s, where its client left while a tap of route ran',
+    async (strategy) => {
+      const contexts: WeakRef<object>[] = [];
+      const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const watching = probe(({ hooks }) => {
+        hooks.route.tapPromise({ stage: LATE }, async (candidates) => {
+          begun.resolve();
+          await goOn.promise;
+          return candidates;
+        });
+        hooks.settle.tap((record, context) => (contexts.push(new WeakRef(context)), record));
+      });
+      const [one, two] = [await provider(), await provider()];
+      const { post } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy } } }), { plugins: [watching] });
+      const leaving = new AbortController();
+      const left = expect(post(ask, { signal: leaving.signal })).rejects.toThrow();
+      await begun.promise;
+      leaving.abort();
+      await left;
+      await expect.poll(() => contexts.length).toBe(1);
+      goOn.resolve();
+      await expect.poll(() => (collect(), contexts[0]?.deref() === undefined)).toBe(true);
+    },
+  );
 });
