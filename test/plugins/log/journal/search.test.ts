@@ -1,5 +1,6 @@
 /** A search in bodies, from the API to the store. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LogReader } from '../../../../core/log/store.ts';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -7,6 +8,8 @@ import { begin, everything, folder, request, rowFor } from './scene.ts';
 
 /** More records than the store searches at once. */
 const records = 5200;
+/** Records whose bodies are more than the store gives at once: the newest and some that are found by the second search. */
+const large = new Set([records - 2, 13, 12, 11, 10, 9, 8, 7]);
 const place = folder();
 let gateway: TestGateway;
 
@@ -15,7 +18,13 @@ beforeAll(async () => {
   await store.open();
   await store.insert(
     Array.from({ length: records }, (_, number) =>
-      rowFor({ at: begin + number, number, request: request(number < 3 || number === records - 1 ? 'the needle' : 'hay') }),
+      rowFor({
+        at: begin + number,
+        number,
+        request: request(
+          number < 3 || number === records - 1 ? 'the needle' : large.has(number) ? `a sheaf${'x'.repeat(1_000_000)}` : 'hay',
+        ),
+      }),
     ),
   );
   await store.close();
@@ -32,7 +41,8 @@ afterAll(async () => {
 });
 
 const ask = async (path: string): Promise<any> => await (await gateway.get(path)).json();
-const numbers = ({ data }: { data: { id: string }[] }): number[] => data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+const numbers = ({ data }: { readonly data: readonly { readonly id: string }[] }): number[] =>
+  data.map(({ id }) => Number.parseInt(id.slice(24), 16));
 
 test('a search fills its page, however far apart the matches are, and then says that it has reached the end', async () => {
   const first = await ask('/api/logs?q=needle&limit=3');
@@ -49,6 +59,21 @@ test('a search has as many rows as the sums count', async () => {
     },
   ] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
   expect([data.length, next, sums.requests]).toEqual([4, null, 4]);
+});
+
+test('a page of an export that searches ends early where bodies are large, and the next page begins after it', async () => {
+  const reader = gateway.gateway.log as LogReader;
+  const pages: number[][] = [];
+  for (let cursor: string | null = null, isOver = false; !isOver;) {
+    const page = await reader.exportRows({ ...everything, text: 'sheaf' }, { limit: 50, cursor });
+    pages.push(numbers(page));
+    cursor = page.next;
+    isOver = cursor === null;
+  }
+  expect(pages).toEqual([
+    [records - 2, 13, 12, 11, 10, 9],
+    [8, 7],
+  ]);
 });
 
 test('the sums of a search let others have their turn, because SQLite answers one question at a time', async () => {
