@@ -97,6 +97,13 @@ describe('the cost of an answer whose client has left', () => {
     expect(record).toMatchObject({ cost: '110', costIsUpperBound: true });
   });
 
+  it('is at least that of the tokens that the provider has counted, also beyond the limit', async () => {
+    const beyond = streams([counted.replace('"completion_tokens":0', '"completion_tokens":30'), event({ content: 'words' })], {
+      end: 'hang',
+    });
+    expect(await left(await scene([beyond]), { max_tokens: 5 })).toMatchObject({ cost: '70', costIsUpperBound: true });
+  });
+
   it('has an upper bound also before the first piece', async () => {
     const asked = Promise.withResolvers<void>();
     const record = await left(await scene([() => asked.resolve()]), { max_tokens: 100 }, asked.promise);
@@ -147,6 +154,7 @@ describe('the cost of a record', () => {
     const { chat, records } = await scene(steps);
     expect((await chat({})).status).toBe(502);
     expect(Number(records[0]?.cost)).toBeGreaterThan(5);
+    expect(records[0]?.costIsUpperBound).toBe(false);
   });
 
   it('is the sum of its attempts, also of one that was given up before its first piece', async () => {
