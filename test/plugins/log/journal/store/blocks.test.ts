@@ -79,10 +79,11 @@ describe('bodies in SQLite', () => {
   });
 
   test('are deleted with the last record of their block, and are not mistaken for later blocks', async () => {
-    await store.insert([row(2), row(1)]);
+    await store.insert([row(2), row(3), row(1)]);
     await store.insert([row(10)]);
     expect(await store.get(idAt(begin + 10, 10))).toMatchObject({ response: { choices: [{ text: 'answer 10' }] } });
-    while (await store.retain(begin + 2));
+    while (await store.retain(begin + 3));
+    expect(await store.get(idAt(begin + 3, 3))).toMatchObject({ response: { choices: [{ text: 'answer 3' }] } });
     expect(numbersOf('select count(*), min(id) from gateway_body_blocks')).toEqual([2, 1]);
     while (await store.retain(begin + 20));
     expect(numbersOf('select (select count(*) from gateway_body_blocks), (select count(*) from gateway_bodies)')).toEqual([0, 0]);

@@ -340,6 +340,17 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await ranked.close();
   });
 
+  test('ranks by cost what costs nothing before what has an unknown cost', async () => {
+    const ranked = await open(36_500);
+    await ranked.insert([null, '0'].map((cost, number) => rowFor({ at: Date.now(), number, key: ['a', 'b'][number] as string, cost })));
+    const rows = await ranked.stats(everything, { by: 'key', limit: 2, rank: 'cost' });
+    expect(rows.map(({ value, cost }) => [value, cost])).toEqual([
+      ['b', '0'],
+      ['a', null],
+    ]);
+    await ranked.close();
+  });
+
   test('sums numbers that do not fit into 64 bits', async () => {
     const rich = await open(36_500);
     await rich.insert([0, 1, 2].map((number) => rowFor({ at: Date.now(), number, cost: '9000000' })));
