@@ -23,7 +23,7 @@ const hidden = /^authentication$|headers$/i;
 /** The credentials in tools that the provider runs, and in the servers that it asks. */
 export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Credential[] {
   const found: Credential[] = [];
-  for (const tool of tools ?? []) if (tool.function === undefined) collect(found, { ...tool, ...tool.native?.fields });
+  for (const tool of tools ?? []) if (tool.function === undefined) collect(found, tool);
   for (const field of holders) collect(found, native?.fields[field] ?? rest[field]);
   return found;
 }
