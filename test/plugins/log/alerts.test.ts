@@ -198,6 +198,17 @@ describe('errors', () => {
     await nothingTold(gateway);
   });
 
+  test('stay reported while the requests are as bad, also where they become fewer than an alert begins with', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 4 }]);
+    await send(gateway, 4, bad);
+    await looked(1, gateway);
+    now += 4 * minute;
+    await send(gateway, 1, bad);
+    now += 2 * minute;
+    await nothingTold(gateway, 1);
+    expect((await openAlerts(gateway)).data).toMatchObject([{ facts: expect.stringContaining('of 1 request') }]);
+  });
+
   test('are counted for each value of a metadata key, and cannot become markup', async () => {
     const gateway = await gatewayWith([{ name: 'a & b', errors_percent: 0, min_requests: 1, by: 'meta.team', match: '<*' }]);
     await send(gateway, 2, bad, { 'x-gateway-team': '<!channel>' });
