@@ -265,6 +265,18 @@ describe('the counters', () => {
     expect(total(await scrape(gateway), 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
   });
 
+  it('count as one without a known price a failed request of which only an earlier provider may charge', async () => {
+    const [one, two] = await Promise.all([provider(hangs), provider(answers({ error: { message: 'no' } }, { status: 503 }))]);
+    const providers = ['one', 'two'].map((providerId) => ({ providerId }));
+    const gateway = await gatewayOf({
+      ...twoUpstreams(one.url, two.url),
+      models: [{ id: 'plain', pricing: { prompt: '1', completion: '2' }, providers }],
+      routing: { default: { strategy: 'ordered', retry: { same_target: 0 }, timeout_ms: { first_byte: 300 } } },
+    });
+    await gateway.chat({});
+    expect(total(await scrape(gateway), 'gateway_requests_unpriced_total', { model: 'plain', provider: 'two' })).toBe(1);
+  });
+
   it('count hits and misses of the cache, where it is in use', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({});
