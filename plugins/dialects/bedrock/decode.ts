@@ -104,7 +104,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const isByTool = blocks.some(({ toolUse }) => fieldsOf(toolUse)['name'] === answerTool);
   for (const [at, block] of blocks.entries()) if (!isByTool || block['text'] === undefined) addWhole(answer, at, block);
   addFinish(answer, body['stopReason']);
-  addUsage(answer, body['usage']);
+  addUsage(answer, body);
   if (answer.fault !== null) throw billed(answer.fault, answer.out);
   return answer.out;
 }
@@ -152,7 +152,7 @@ const readers = new Map<string, EventReader>([
   ['contentBlockDelta', addDelta],
   ['contentBlockStop', (answer, event) => endBlock(answer, event['contentBlockIndex'])],
   ['messageStop', (answer, event) => addFinish(answer, event['stopReason'])],
-  ['metadata', (answer, event) => addUsage(answer, event['usage'])],
+  ['metadata', addUsage],
 ]);
 
 /**
@@ -272,10 +272,10 @@ function addWhole(answer: AnswerState, at: number, block: Fields): void {
   endBlock(answer, at);
 }
 
-function addUsage(answer: AnswerState, report: unknown): void {
+function addUsage(answer: AnswerState, { usage: report, serviceTier }: Fields): void {
   // wire: a second `metadata` may come without usage (recorded traffic, as of 2026-11)
   if (!isFields(report)) return;
-  answer.usage = toUsage(report, answer.usage);
+  answer.usage = toUsage(report, answer.usage, serviceTier);
   answer.out.push({ type: 'usage', usage: answer.usage });
 }
 

@@ -3,14 +3,16 @@
  * not give stays null; reasoning always is null, because Converse does not count it.
  */
 import type { Usage } from '../../../core/chat.ts';
-import { atMost, countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 
 /**
  * Adds a report to the earlier ones. A part that is larger than its whole is cut to it.
  * wire: `inputTokens` does not include the cache (Amazon Bedrock: TokenUsage), and
  * `cacheReadInputTokenCount` is a copy of `cacheReadInputTokens` (recorded traffic, as of 2026-11).
+ * @param served the tier that served the request, `{ type }` (Amazon Bedrock: ServiceTier)
  */
-export function toUsage(report: Fields, before: Usage | null): Usage {
+export function toUsage(report: Fields, before: Usage | null, served?: unknown): Usage {
+  const tier = textOf(fieldsOf(served)['type']) ?? before?.tier;
   const cacheWrite = countOf(report['cacheWriteInputTokens']) ?? countOf(report['cacheWriteInputTokenCount']) ?? before?.cacheWrite ?? null;
   return {
     input: countOf(report['inputTokens']) ?? before?.input ?? null,
@@ -19,6 +21,7 @@ export function toUsage(report: Fields, before: Usage | null): Usage {
     cacheWrite1h: atMost(hourLong(report['cacheDetails']) ?? before?.cacheWrite1h ?? null, cacheWrite),
     answer: countOf(report['outputTokens']) ?? before?.answer ?? null,
     reasoning: null,
+    ...(tier !== undefined && { tier }),
   };
 }
 

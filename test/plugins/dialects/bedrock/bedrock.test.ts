@@ -50,6 +50,21 @@ describe('the end of a stream', () => {
   });
 });
 
+describe('the tier that served the request', () => {
+  const said = { usage: { inputTokens: 1, outputTokens: 1 }, serviceTier: { type: 'default' } };
+
+  it('is among the counts of a whole answer', () => {
+    const chunks = dialect.decodeBody({ output: { message: { content: [{ text: 'High.' }] } }, ...said }, targetOf('bedrock'));
+    expect(chunks.at(-1)).toMatchObject({ type: 'usage', usage: { tier: 'default' } });
+  });
+
+  it('is among the counts of a stream, also after a report that does not name it', () => {
+    const decoder = dialect.decoder(targetOf('bedrock'));
+    expect(decoder.push(eventOf('metadata', said))).toMatchObject([{ type: 'usage', usage: { tier: 'default' } }]);
+    expect(decoder.push(eventOf('metadata', { usage: said.usage }))).toMatchObject([{ type: 'usage', usage: { tier: 'default' } }]);
+  });
+});
+
 describe('an event of an unknown type', () => {
   it.each(['', 'ping', '[]', '{}'])('is ignored with any content: %j', (data) => {
     expect(dialect.decoder(targetOf('bedrock')).push({ event: 'ping', data })).toEqual([]);
