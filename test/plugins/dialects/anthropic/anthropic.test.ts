@@ -227,6 +227,17 @@ describe('the conversation', () => {
     expect(changesOf({ messages })).toEqual(['messages trailing white space removed']);
   });
 
+  it('keeps the texts before the one that ends with white space', () => {
+    const content = ['Rain.', 'Sun. '].map((text) => ({ type: 'text', text }));
+    expect(messagesOf([user, { role: 'assistant', content }])[1]).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Rain.' },
+        { type: 'text', text: 'Sun.' },
+      ],
+    });
+  });
+
   it('names dropped names of speakers', () => {
     expect(changesOf({ messages: [{ ...user, name: 'Ann' }, calling('a'), result('a', '20', { name: 'weather' })] })).toEqual([
       'messages.name dropped',
@@ -522,6 +533,15 @@ it('a stop reason with the name of a property that every object has ends the ans
   const content = [{ type: 'text', text: 'Hi.' }];
   const chunks = dialect.decodeBody({ id: 'm', content, stop_reason: 'constructor' }, targetOf('anthropic'));
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'constructor' });
+});
+
+it('a block ends where another of its number begins, so its signature is not lost', () => {
+  const decoder = dialect.decoder(targetOf('anthropic', sonnet));
+  const thinking = { type: 'thinking', thinking: 'It rains.', signature: 's' };
+  decoder.push({ data: JSON.stringify({ type: 'content_block_start', index: 0, content_block: thinking }) });
+  expect(
+    decoder.push({ data: JSON.stringify({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Rain.' } }) }),
+  ).toMatchObject([{ type: 'reasoning-detail', detail: { text: 'It rains.', signature: 's' } }, { type: 'text-delta' }]);
 });
 
 describe('a piece of the input of a call', () => {

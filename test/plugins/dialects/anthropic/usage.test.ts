@@ -56,6 +56,7 @@ describe('usage', () => {
         { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 40 },
       ),
     ).toMatchObject({ input: 702, cacheRead: 7, cacheWrite: 0, answer: 40 });
+    expect(usageOf({ input_tokens: 702 }, { input_tokens: 0, output_tokens: 40 })).toMatchObject({ input: 702, answer: 40 });
     expect(usageOf({ input_tokens: 702 }, { input_tokens: 0, cache_read_input_tokens: 702, output_tokens: 40 })).toMatchObject({
       input: 0,
       cacheRead: 702,

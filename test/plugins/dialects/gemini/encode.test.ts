@@ -165,6 +165,12 @@ describe('messages', () => {
     expect(bodyOf({ messages: [system('Say hello.')] })).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] });
   });
 
+  it('have no turn without parts for Gemma where there are no instructions', () => {
+    expect(contentsOf([{ role: 'assistant', content: 'Yes?' }], { externalId: 'gemma-3-27b-it' })).toEqual([
+      { role: 'model', parts: [{ text: 'Yes?' }] },
+    ]);
+  });
+
   it('are joined where neighbours have one role, over an empty answer too', () => {
     const foreign = [{ type: 'reasoning.encrypted', provider: 'other', data: 'x' }] as const;
     expect(

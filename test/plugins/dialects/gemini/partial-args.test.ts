@@ -87,6 +87,14 @@ describe('arguments in pieces', () => {
     expect(args.text().length).toBeLessThan(25_000_000);
   });
 
+  it('are not ended twice: an empty piece after a whole call is ignored', () => {
+    const decoder = (plugin.dialects as readonly [Dialect])[0].decoder(targetOf('gemini'));
+    const push = (functionCall: object) =>
+      decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts: [{ functionCall }] } }] }) });
+    expect(push({ name: 'find', args: { a: 1 } })).toMatchObject([{ type: 'tool-start' }, { type: 'tool-delta', arguments: '{"a":1}' }]);
+    expect(push({})).toEqual([]);
+  });
+
   it('are limited over all choices of an answer, also where each event has token counts', () => {
     const decoder = (plugin.dialects as readonly [Dialect])[0].decoder(targetOf('gemini'));
     const push = (index: number): void => {

@@ -211,6 +211,7 @@ describe('a provider of the same API', () => {
     ];
     const beta = { 'anthropic-beta': 'mid-conversation-system-2026-04-07' };
     expect((await ask({ model: 'newest', system: 'S', messages }, beta)).sent['messages']).toEqual(messages);
+    expect((await ask({ model: 'newest', messages }, beta)).sent['messages']).toEqual(messages);
     for (const { sent } of [
       await ask({ model: 'newest', system: 'S', messages }),
       await ask({ model: 'claude', system: 'S', messages }, beta),
