@@ -85,11 +85,10 @@ class Draft {
       cachePoints,
       adjust,
     });
-    const { toolConfig, additional } = toolFields(
-      this.#permitted(plan, terms),
-      request.parallelToolCalls === false && plan.tools.length > 0,
-      { target: this.#target, adjust },
-    );
+    const { toolConfig, additional } = toolFields(this.#permitted(plan, terms), request.parallelToolCalls === false, {
+      target: this.#target,
+      adjust,
+    });
     const own = this.#rest();
     return {
       ...own.fields,

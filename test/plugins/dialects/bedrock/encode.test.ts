@@ -103,7 +103,7 @@ describe('parameters', () => {
       { requestMetadata: { team: 'tide' } },
       ['metadata: cut to 1 entries'],
     ],
-    ['unknown fields', { rest: { store: true, prediction: null } }, {}, ['store: dropped']],
+    ['unknown fields', { rest: { store: true, prediction: null, tags: { team: 'tide' } } }, {}, ['store: dropped', 'tags: dropped']],
   ])('are sent in their fields: %s', (_, said, wanted, changes) => {
     const { messages: _messages, ...sent } = bodyOf(said);
     expect(sent).toEqual(wanted);
@@ -682,6 +682,13 @@ describe('reasoning', () => {
       expect(fieldsOf(externalId, { effort: effort as Effort }), effort).toEqual(fields);
     }
   });
+
+  it.each(['us.deepseek.r1-v1:0', 'openai.gpt-oss-120b-1:0'])(
+    'cannot be turned off for %s, so the effort none is refused',
+    (externalId) => {
+      expect(refusalOf({}, externalId, { effort: 'none' })).toMatchObject({ status: 400, code: 'unsupported_value' });
+    },
+  );
 
   it('is known from the catalogue where the inference profile does not name the model', () => {
     const target = targetOf('bedrock', {

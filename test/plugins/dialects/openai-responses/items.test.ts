@@ -28,6 +28,18 @@ function heard(events: readonly Event[], output: readonly object[] = []): unknow
   return { reasoning, text, calls: toolCalls.map(({ id, arguments: input }) => `${id} ${input}`) };
 }
 
+it('a call whose item is not in the stream has the id and the name from the end of its arguments', () => {
+  const end = { type: 'response.function_call_arguments.done', output_index: 0, call_id: 'a', name: 'f', arguments: '{"n":1}' };
+  expect(heard([end])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}'] });
+});
+
+it('a whole text comes with the probabilities of all its tokens', () => {
+  const logprobs = ['Hi', '.'].map((token) => ({ token, logprob: -1, bytes: [], top_logprobs: [] }));
+  const output = [{ ...message, content: [{ type: 'output_text', text: 'Hi.', logprobs }] }];
+  const chunks = dialect.decodeBody({ id: 'r', status: 'completed', output }, targetOf('openai-responses'));
+  expect(chunks.find(({ type }) => type === 'extra')).toMatchObject({ field: 'logprobs', value: { content: logprobs } });
+});
+
 it('an answer of any number of parts that comes whole at the end of a stream is held until then', () => {
   const content = Array.from({ length: 150_000 }, () => ({ type: 'output_text', text: 'a' }));
   const response = { id: 'r', status: 'completed', output: [{ ...message, content }] };

@@ -257,6 +257,12 @@ describe('reasoning', () => {
     expect(bodyOf({}, target)['reasoning']).toEqual(wanted);
     expect(changesOf({}, target)).toEqual(changes);
   });
+
+  it('is refused with the effort none where the model cannot stop reasoning', () => {
+    expect(() => wireOf({}, at('xai', { externalId: 'grok-3-mini', reasoning: { effort: 'none' } }))).toThrow(
+      expect.objectContaining({ status: 400, code: 'unsupported_value' }),
+    );
+  });
 });
 
 describe('tools', () => {
