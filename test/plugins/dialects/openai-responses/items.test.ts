@@ -33,6 +33,13 @@ it('a call whose item is not in the stream has the id and the name from the end 
   expect(heard([end])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}'] });
 });
 
+it('two calls to which a server gave one id get two ids', () => {
+  const output = [callItem('a', '{"n":1}'), callItem('a', '{"n":2}')];
+  const chunks = dialect.decodeBody({ id: 'r', status: 'completed', output }, targetOf('openai-responses'));
+  const ids = chunks.flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+  expect([ids[0], new Set(ids).size]).toEqual(['a', 2]);
+});
+
 it('a whole text comes with the probabilities of all its tokens', () => {
   const logprobs = ['Hi', '.'].map((token) => ({ token, logprob: -1, bytes: [], top_logprobs: [] }));
   const output = [{ ...message, content: [{ type: 'output_text', text: 'Hi.', logprobs }] }];
