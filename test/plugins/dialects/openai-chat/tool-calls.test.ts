@@ -166,3 +166,23 @@ it('fields beside a call may come in a later piece', () => {
     { id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) },
   ]);
 });
+
+it('each result goes out behind the message that called its tool, also where two messages called tools in a row', () => {
+  const calling = (id: string) => ({
+    role: 'assistant' as const,
+    content: null,
+    tool_calls: [{ id, type: 'function' as const, function: { name: 'search', arguments: '{}' } }],
+  });
+  const result = (id: string) => ({ role: 'tool' as const, tool_call_id: id, content: id });
+  const messages = [{ role: 'user' as const, content: 'Hi.' }, calling('a'), calling('b'), result('a'), result('b')];
+  const { body, adjustments } = deepseek.encode(requestOf({ messages }), target);
+  const sent = (JSON.parse(body) as { messages: { role: string; tool_calls?: { id: string }[]; tool_call_id?: string }[] }).messages;
+  expect(sent.map(({ role, tool_calls: calls, tool_call_id: id }) => [role, calls?.[0]?.id ?? id])).toEqual([
+    ['user', undefined],
+    ['assistant', 'a'],
+    ['tool', 'a'],
+    ['assistant', 'b'],
+    ['tool', 'b'],
+  ]);
+  expect(adjustments).toContainEqual({ parameter: 'messages', change: 'results of tools put behind their calls' });
+});
