@@ -90,6 +90,17 @@ describe('thinking', () => {
     ]);
   });
 
+  it('splits the part of a text in which its place is', () => {
+    const content = ['Let ', 'me look. And more.'].map((text) => ({ type: 'text', text }));
+    const { blocks } = sent({ ...messageOf('interleaved-thinking'), content });
+    expect(blocks.slice(0, 4).map((block) => block['thinking'] ?? block['text'])).toEqual([
+      'First look at the map.',
+      'Let ',
+      'me look. ',
+      'Now the chart.',
+    ]);
+  });
+
   it('splits a text that has become longer at its place, and loses none of it', () => {
     const { blocks } = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look. And more.' });
     expect(blocks.map((block) => (block['text'] as string | undefined) ?? '').join('')).toBe('Let me look. And more.');
