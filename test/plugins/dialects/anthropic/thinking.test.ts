@@ -90,6 +90,12 @@ describe('thinking', () => {
     ]);
   });
 
+  it('goes before the first part where no part came before it', () => {
+    const message = messageOf('thinking');
+    const details = message.reasoning_details!.map((detail) => ({ ...detail, after: { text: 0, calls: 0, parts: 0 } }));
+    expect(sent({ ...message, reasoning_details: details }).blocks.map(({ type }) => type)).toEqual(['thinking', 'text']);
+  });
+
   it('splits the part of a text in which its place is', () => {
     const content = ['Let ', 'me look. And more.'].map((text) => ({ type: 'text', text }));
     const { blocks } = sent({ ...messageOf('interleaved-thinking'), content });
