@@ -1,4 +1,4 @@
-/** Fields beside the text: the provider, its own data, and the log probabilities of a choice. */
+/** Fields beside the text: the provider, its own data, the log probabilities of a choice, a refusal, and the counts. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
 import { answers, completion, streams } from '../../../_kit/upstream.ts';
@@ -40,6 +40,41 @@ describe('a plain reply', () => {
     });
   });
 
+  it('has the refusal of the model in place of a text', async () => {
+    const reply = (await (await ask(answers(completion('', { content: null, refusal: 'I cannot.' })))).json()) as any;
+    expect(reply.choices[0].message).toEqual({ role: 'assistant', content: null, refusal: 'I cannot.' });
+  });
+
+  it('has the state of the thinking', async () => {
+    const detail = { type: 'reasoning.encrypted', data: 'SEALED', id: 'rs_1' };
+    const reply = (await (await ask(answers(completion('hello', { reasoning_details: [detail] })))).json()) as any;
+    expect(reply.choices[0].message.reasoning_details).toMatchObject([detail]);
+  });
+
+  it('has each count that the provider gave', async () => {
+    const usage = {
+      prompt_tokens: 20,
+      completion_tokens: 10,
+      total_tokens: 30,
+      prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 3, audio_tokens: 4 },
+      completion_tokens_details: {
+        reasoning_tokens: 1,
+        audio_tokens: 2,
+        image_tokens: 1,
+        accepted_prediction_tokens: 3,
+        rejected_prediction_tokens: 1,
+      },
+      server_tool_use: { web_search_requests: 2 },
+    };
+    const reply = (await (await ask(answers({ ...completion('hello'), usage }))).json()) as any;
+    expect(reply.usage).toEqual({ ...usage, reasoning_tokens: 1 });
+  });
+
+  it('has the one count that the provider gave, and no sum', async () => {
+    const reply = (await (await ask(answers({ ...completion('hello'), usage: { completion_tokens: 7 } }))).json()) as any;
+    expect(reply.usage).toEqual({ completion_tokens: 7 });
+  });
+
   it('has the audio of the provider', async () => {
     const audio = { id: 'audio_1', data: 'AAAA', transcript: 'hello', expires_at: 1 };
     expect(await (await ask(answers(completion('', { audio })))).json()).toMatchObject({ choices: [{ message: { audio } }] });
@@ -76,5 +111,18 @@ describe('a stream', () => {
     const { events, text } = await readEvents(await ask(streams(parts), { stream: true, logprobs: true }));
     expect(text).toBe('hello');
     expect(events.flatMap(({ choices }) => choices[0]?.logprobs ?? [])).toEqual([logprobs]);
+  });
+
+  it('has the refusal of the model in pieces', async () => {
+    const parts = [piece({ refusal: 'I ' }), piece({ refusal: 'cannot.' }), piece({}, 'stop'), 'data: [DONE]\n\n'];
+    const { events } = await readEvents(await ask(streams(parts), { stream: true }));
+    expect(events.map(({ choices }) => choices[0]?.delta)).toEqual([{ role: 'assistant', refusal: 'I ' }, { refusal: 'cannot.' }, {}]);
+  });
+
+  it('has the role and an empty text on its one event, where the model says nothing', async () => {
+    const { events } = await readEvents(await ask(streams([piece({}, 'length'), 'data: [DONE]\n\n']), { stream: true }));
+    expect(events.map(({ choices }) => choices[0])).toEqual([
+      { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: 'length' },
+    ]);
   });
 });
