@@ -169,6 +169,28 @@ describe('an answer of a provider of the same API', () => {
     });
   });
 
+  it('has two thoughts in a row as two blocks, each with its state', async () => {
+    const blocks = [
+      { type: 'thinking', thinking: 'I look.', signature: 'SIG1' },
+      { type: 'thinking', thinking: 'I see.', signature: 'SIG2' },
+      { type: 'text', text: 'Yes.' },
+    ];
+    const { ask, stream } = await scene(answers(message(blocks)), streams(streamOf(blocks)));
+    expect(plain((await ask({ model: 'claude' })).body['content'])).toEqual(blocks);
+    expect(plain(blocksOf(await stream({ model: 'claude' })))).toEqual(blocks);
+  });
+
+  it('has its blocks in their order for Claude Code too, where a search follows the state of a thought', async () => {
+    const blocks = [
+      { type: 'text', text: 'Let me look.' },
+      { type: 'redacted_thinking', data: 'SEALED' },
+      { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } },
+      { type: 'text', text: 'Mild.' },
+    ];
+    const { stream } = await scene(streams(streamOf(blocks)));
+    expect(plain(blocksOf(await stream({ model: 'claude' }, { 'x-app': 'cli' })))).toEqual(blocks);
+  });
+
   it.each(['pause_turn', 'compaction', 'model_context_window_exceeded', 'refusal', 'max_tokens', 'stop_sequence'])(
     'keeps its stop reason %s',
     async (reason) => {
