@@ -45,6 +45,14 @@ describe('POST /v1/completions', () => {
     expect([pieces.join(''), reason]).toEqual(['hello', 'stop']);
   });
 
+  it('streams the counts in an event of their own without choices, to a caller who asks for them', async () => {
+    const { complete } = await scene(streams(said('hello')), streams(said('hello')));
+    const endOf = async (more: object): Promise<string | undefined> =>
+      (await (await complete({ prompt: 'hi', stream: true, ...more })).text()).split('\n\n').at(-3);
+    expect(await endOf({ stream_options: { include_usage: true } })).toMatch(/"choices":\[\],"usage":\{.*"total_tokens":15\}\}$/);
+    expect(await endOf({})).toMatch(/"finish_reason":"stop"\}\]\}$/);
+  });
+
   it.each<[string, object, string]>([
     ['echo', { echo: true }, 'echo'],
     ['logprobs', { logprobs: 2 }, 'logprobs'],
