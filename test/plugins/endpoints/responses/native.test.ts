@@ -372,6 +372,29 @@ describe('an answer', () => {
     ]);
   });
 
+  it('keeps the empty lines inside one text of a thought', async () => {
+    const summary = [{ type: 'summary_text', text: 'One.\n\nTwo.' }];
+    const delta = (text: string): object => ({
+      type: 'response.reasoning_summary_text.delta',
+      output_index: 0,
+      summary_index: 0,
+      delta: text,
+    });
+    const { gateway } = await behind(
+      nativeStream(
+        [added(0, { type: 'reasoning', summary: [] }), delta('One.'), delta('\n\nTwo.'), done(0, { type: 'reasoning', summary })],
+        nativeBody([]),
+      ),
+    );
+    expect((await streamOf(gateway, { model: 'native' })).response.output).toMatchObject([{ type: 'reasoning', summary }]);
+  });
+
+  it.each(['ws_1', ''])('has an id of its own for each item where the provider gives two searches the id "%s"', async (id) => {
+    const { gateway } = await behind(nativeAnswer([{ ...search, id }, { ...search, id }, said('Yes.')]));
+    const { output } = await respond(gateway, { model: 'native' });
+    expect([new Set(output.map((item: any) => item.id)).size, output.every((item: any) => item.id !== '')]).toEqual([3, true]);
+  });
+
   it('keeps full reasoning apart from a summary', async () => {
     const thought = {
       type: 'reasoning',

@@ -101,6 +101,15 @@ describe('the state of a thought', () => {
     ]);
   });
 
+  it('is in the item of each thought, where two thoughts follow each other', async () => {
+    const { gateway } = await behind(
+      blocks(thought, { ...thought, thinking: 'I see.', signature: 'sig-2' }, { type: 'text', text: 'Yes.' }),
+    );
+    const { response } = await streamOf(gateway, { ...asked, model: 'blocks' });
+    expect(kindsOf(response.output)).toEqual(['reasoning*', 'reasoning*', 'message']);
+    expect(response.output).toMatchObject([{ summary: [{ text: 'I look.' }] }, { summary: [{ text: 'I see.' }] }, {}]);
+  });
+
   it('goes back to its issuer, with its text and at its place', async () => {
     const content = [thought, { ...sealed, data: 'sealed-0' }, { type: 'text', text: 'Let me look.' }, sealed, use];
     const { gateway, up } = await behind(blocks(...content), blocks({ type: 'text', text: 'Mild.' }));
