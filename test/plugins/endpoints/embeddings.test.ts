@@ -292,6 +292,12 @@ describe('POST /v1/embeddings', () => {
     expect((await embed({ input: 'x', user: 'ann' })).headers.get('x-adjusted')).toBe('user: dropped');
   });
 
+  it('takes as many texts as clients send at most, 2048', async () => {
+    const { embed } = await scene('openai');
+    const response = await embed({ input: Array.from({ length: 2048 }, () => 'x') });
+    expect([response.status, ((await response.json()) as { data: unknown[] }).data.length]).toEqual([200, 2048]);
+  });
+
   it.each<[string, object, string, string]>([
     ['no input', {}, 'missing_required_parameter', 'input'],
     ['an empty list', { input: [] }, 'invalid_value', 'input'],
