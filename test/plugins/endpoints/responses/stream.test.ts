@@ -462,6 +462,14 @@ describe('a response', () => {
     expect((await respond(gateway, {})).usage).toBeNull();
   });
 
+  it.each([
+    [{ prompt_tokens: 7 }, { input_tokens: 7, output_tokens: 0, total_tokens: 7 }],
+    [{ completion_tokens: 7 }, { input_tokens: 0, output_tokens: 7, total_tokens: 7 }],
+  ])('has 0 for a sum that the provider did not give beside the other: %j', async (usage, sums) => {
+    const { gateway } = await behind(answers({ ...completion('Yes.'), usage }));
+    expect((await respond(gateway, {})).usage).toEqual({ ...sums, input_tokens_details: null, output_tokens_details: null });
+  });
+
   it('has the log probabilities of any number of tokens', () => {
     const content = Array.from({ length: 200_000 }, () => ({ token: 'a', logprob: -1 }));
     const pieces: Chunk[] = [
