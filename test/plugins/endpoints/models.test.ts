@@ -94,6 +94,18 @@ describe('the model record', () => {
     expect(body.data[0]).toMatchObject(fields);
   });
 
+  it('has the most tokens of an answer where the catalogue knows them', async () => {
+    const { get } = await catalogue('', { models: [{ ...full, max_output_tokens: 64_000 }, bare('bare')] });
+    const recordOf = async (id: string): Promise<unknown> => await (await get(`/v1/models/${id}`)).json();
+    expect(await recordOf('full')).toHaveProperty('max_output_tokens', 64_000);
+    expect(await recordOf('bare')).not.toHaveProperty('max_output_tokens');
+  });
+
+  it('has the two fields without which clients of OpenRouter refuse it', async () => {
+    const { body } = await catalogue();
+    expect(body.data[0]).toMatchObject({ canonical_slug: 'full', architecture: { modality: 'text+image->text' } });
+  });
+
   it('has the type of the specification for each field that the catalogue does not set', async () => {
     const { body } = await catalogue();
     expect(body.data.find(({ id }) => id === 'bare')).toMatchObject({
