@@ -101,6 +101,15 @@ describe('the model record', () => {
     expect(await recordOf('bare')).not.toHaveProperty('max_output_tokens');
   });
 
+  it('of a policy has the dates of the model that stays longest', async () => {
+    const until = (date: string): object => ({ deprecated_at: `${date}T00:00:00Z`, deactivated_at: `${date}T00:00:00Z` });
+    const { get } = await catalogue('', {
+      models: [bare('one', until('2026-06-01')), bare('two', until('2026-08-01'))],
+      routing: { models: { auto: { candidates: ['one', 'two'] } } },
+    });
+    expect(await (await get('/v1/models/auto')).json()).toMatchObject(until('2026-08-01'));
+  });
+
   it('has the two fields without which clients of OpenRouter refuse it', async () => {
     const { body } = await catalogue();
     expect(body.data[0]).toMatchObject({ canonical_slug: 'full', architecture: { modality: 'text+image->text' } });
