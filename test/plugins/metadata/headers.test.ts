@@ -131,7 +131,7 @@ describe('metadata/headers', () => {
   it('may have a name with an underscore, by which limits and alerts count', async () => {
     const key = 'a-key-of-the-search-team';
     const by = 'meta.cost_center';
-    const up = await provider(answers({ error: { message: 'no' } }, { status: 400 }));
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 500 }));
     const { chat, get } = await gatewayOf({
       ...oneUpstream(up.url),
       keys: [{ name: 'search', key, metadata: { cost_center: 'search' } }],
@@ -142,7 +142,7 @@ describe('metadata/headers', () => {
     const statuses = [await chat({}, { authorization: `Bearer ${key}` }), await chat({}, { authorization: `Bearer ${key}` })].map(
       ({ status }) => status,
     );
-    expect(statuses).toEqual([400, 429]);
+    expect(statuses).toEqual([502, 429]);
     const alerts = await get('/api/alerts', { authorization: 'Bearer the-admin-key-of-the-test' });
     expect(await alerts.json()).toMatchObject({ data: [{ of: 'meta.cost_center search' }] });
   });
