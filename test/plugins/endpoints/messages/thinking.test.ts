@@ -112,11 +112,13 @@ describe('thinking', () => {
   });
 
   it.each([
-    ['an effort', adaptive('low')],
-    ['a budget', enabled(2000)],
-  ])('with %s is refused for a model that does not reason', async (_, body) => {
+    ['an effort', adaptive('low'), 'output_config.effort'],
+    ['no effort', adaptive(), 'thinking'],
+    ['a budget', enabled(2000), 'thinking.budget_tokens'],
+  ])('with %s is refused for a model that does not reason, and the error names the field', async (_, body, field) => {
     const { ask, up } = await scene();
-    expect([(await ask({ model: 'dull', ...body })).status, up.asked.length]).toEqual([400, 0]);
+    const { status, body: refusal } = await ask({ model: 'dull', ...body });
+    expect([status, refusal['error'].message, up.asked.length]).toEqual([400, expect.stringContaining(`(sent as "${field}")`), 0]);
   });
 });
 
