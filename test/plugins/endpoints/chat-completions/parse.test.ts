@@ -104,6 +104,12 @@ describe('a body', () => {
     expect(() => parsed(more)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_type', param }) as Error);
   });
 
+  it('that asks for a schema and has none is refused', () => {
+    expect(() => parsed({ response_format: { type: 'json_schema' } })).toThrow(
+      expect.objectContaining({ status: 400, param: 'response_format.json_schema' }) as Error,
+    );
+  });
+
   it.each(['seed', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'n'])('with %s beyond the exact integers is refused', (param) => {
     for (const value of [2 ** 53, 1e20, 1.5]) {
       expect(() => parsed({ [param]: value })).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
