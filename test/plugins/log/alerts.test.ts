@@ -12,7 +12,10 @@ import { States } from '../../../core/host/state.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { Secret } from '../../../core/secret.ts';
 import { postJson } from '../../../core/wire/egress/post.ts';
+import { Collector } from '../../../plugins/log/alerts/collector.ts';
+import { Courier } from '../../../plugins/log/alerts/courier.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
 import { idOf } from '../../../plugins/log/alerts/sums.ts';
 import { Watch } from '../../../plugins/log/alerts/watch.ts';
@@ -24,6 +27,7 @@ import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion, event, pause, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import { attempt } from './journal/scene.ts';
 
 pluginContract({ use: 'log/alerts' });
 
@@ -313,6 +317,15 @@ describe('a provider', () => {
     expect(messages()[1]).toBe('Ended: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
   });
 
+  test.each(['outrun', 'client_closed'])('has not answered, and has not failed, with an attempt that ended as %s', (outcome) => {
+    const collector = new Collector();
+    collector.follow([
+      { name: 'down', watches: 'provider', above: 0, slowMs: null, windowMs: 5 * minute, least: 3, by: 'provider', match: null },
+    ]);
+    for (const one of [outcome, 'answered', 'upstream_error']) collector.attempted(attempt(one));
+    expect(collector.take().map(([, ...counts]) => counts)).toEqual([['up', 2, 1, 0]]);
+  });
+
   test('that the config no longer has is not down, although its failures are of the last minutes', async () => {
     const states = new States();
     const former = await gatewayWith([{ provider_down: true }], { config: two(), states });
@@ -480,6 +493,40 @@ describe('the webhook', () => {
     } finally {
       silent.close();
     }
+  });
+
+  test('gets the newest hundred of the messages that had to wait', async () => {
+    const courier = new Courier();
+    let free = (): void => {};
+    const freed = new Promise<void>((resolve) => (free = resolve));
+    hook.script(async (response, asked) => {
+      await freed;
+      await answers('ok')(response, asked);
+    }, answers('ok'));
+    courier.follow(
+      new Secret(hook.url),
+      createLogger(() => {}),
+    );
+    for (let at = 0; at <= 102; at++) courier.send(String(at));
+    free();
+    await expect.poll(() => messages().at(-1)).toBe('102');
+    expect(messages()).toEqual(['0', ...Array.from({ length: 100 }, (_, at) => String(at + 3))]);
+    courier.stop();
+  });
+
+  test('gets no message after the stop, and the process log does not say that one is missing', async () => {
+    const courier = new Courier();
+    const lines: string[] = [];
+    courier.follow(
+      new Secret(hook.url),
+      createLogger((line) => void lines.push(line)),
+    );
+    courier.send('before');
+    await looked(1);
+    courier.stop();
+    courier.send('after');
+    await pause(30);
+    expect([messages(), lines]).toEqual([['before'], []]);
   });
 
   test('is optional: without it the alert is on the page', async () => {
