@@ -230,6 +230,17 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'false' })).toBe(0);
   });
 
+  it('keep a cost with the estimate of a broken attempt apart from one without, whose other labels are the same', async () => {
+    const torn = streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 });
+    const down = answers({ error: { message: 'no' } }, { status: 503 });
+    const gateway = await gatewayOf(twoUpstreams((await provider(torn, down)).url, (await provider()).url));
+    await gateway.chat({});
+    await gateway.chat({});
+    const costs = gateway.records.map(({ cost }) => Number(cost));
+    const samples = await scrape(gateway);
+    expect(['true', 'false'].map((estimated) => total(samples, 'gateway_cost_dollars_total', { estimated }))).toEqual(costs);
+  });
+
   it('count estimated thinking apart, and the rest of the completion', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'Hm.' })))).url));
     await gateway.chat({});
@@ -252,6 +263,15 @@ describe('the counters', () => {
     const samples = await scrape(gateway);
     expect(total(samples, 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
     expect(samples.some(({ name }) => name === 'gateway_cost_dollars_total')).toBe(false);
+  });
+
+  it('count no answer without a provider as one without a known price', async () => {
+    const canned = probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, provider: null, cost: null })));
+    const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [canned] });
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_requests_total', { outcome: 'answered', provider: '(none)' })).toBe(1);
+    expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
   });
 
   it('count a failed request for which its provider may charge an unknown amount as one without a known price', async () => {
@@ -341,6 +361,13 @@ describe('the counters', () => {
     for (let at = 0; at < 2; at++) await gateway.chat({});
     expect(total(await scrape(gateway), 'gateway_tokens_total', { kind: 'completion' })).toBe(2);
     expect(total(await scrape(gateway), 'gateway_tokens_total')).toBeLessThan(100);
+  });
+
+  it('leave out a count that a plugin gives and that is too large to be exact', async () => {
+    const generous = probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, usage: { ...record.usage, promptTokens: 2 ** 53 } })));
+    const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [generous] });
+    await gateway.chat({});
+    expect(total(await scrape(gateway), 'gateway_tokens_total')).toBe(5);
   });
 
   it('count a failed attempt while its request still runs', async () => {
@@ -443,6 +470,19 @@ describe('labels of metadata', () => {
       expect(total(samples, name, { metadata_tenant_id: '(none)' })).toBeGreaterThan(0);
     }
     expect(samples.some(({ labels }) => Object.values(labels).includes('u-1'))).toBe(false);
+  });
+
+  it('are (none) where the value is empty, and one series where two values are the same text on the wire', async () => {
+    const given = ['', 'a\ud83d', 'a\ufffd'];
+    const cutting = probe(({ hooks }) => hooks.metadata.tap((metadata) => ({ ...metadata, team: given.shift() ?? '' })));
+    const config = { ...oneUpstream((await provider()).url), ...withOptions({ metadata_labels: ['team'] }) };
+    const gateway = await gatewayOf(config, { plugins: [cutting] });
+    for (let at = 0; at < 3; at++) await gateway.chat({});
+    const requests = (await scrape(gateway)).filter(({ name }) => name === 'gateway_requests_total');
+    expect(requests.map(({ labels, value }) => [labels['metadata_team'], value])).toEqual([
+      ['(none)', 1],
+      ['a\ufffd', 2],
+    ]);
   });
 
   it('must not share one metric label', async () => {
