@@ -288,6 +288,12 @@ describe('a record in parts', () => {
     });
   });
 
+  test('keeps the address of a tool that is the content itself', () => {
+    const tools = [{ type: 'custom', url: 'data:text/plain;base64,QSBmaWxlIG9mIG1vcmUgdGhhbiB0d2VudHkgYnl0ZXM/YT1i' }];
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), tools } }));
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({ tools });
+  });
+
   test('keeps no key in the extra fields of an SDK', () => {
     const { body } = rowOfFrame(
       finishedFrameWithBodies({
