@@ -38,6 +38,11 @@ describe('a schema for Claude', () => {
   });
 
   it.each([
+    ['a closed object', { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false }],
+    ['values that look like schemas', { enum: [{ minimum: 1 }], default: { minimum: 1 }, examples: [{ type: 'object' }] }],
+  ])('keeps %s as it is', (_, schema) => expect(claudeSchema(schema)).toEqual({ dropped: [], schema }));
+
+  it.each([
     ['uuid', []],
     ['date-time', []],
     ['int32', ['format']],

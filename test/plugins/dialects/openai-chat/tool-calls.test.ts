@@ -37,6 +37,15 @@ it.each<[string, readonly Chunk[]]>([
     }),
   ],
   [
+    'a stream whose pieces alternate',
+    streamed(
+      call('', 0),
+      call('', 1),
+      { index: 0, id: 'call_0', function: { arguments: '{"q":1}' } },
+      { index: 1, id: 'call_0', function: { arguments: '{"q":2}' } },
+    ),
+  ],
+  [
     'a whole answer',
     deepseek.decodeBody(
       { id: 'x', choices: [{ index: 0, message: { tool_calls: [call('{"q":1}'), call('{"q":2}')] }, finish_reason: 'tool_calls' }] },
@@ -51,6 +60,36 @@ it.each<[string, readonly Chunk[]]>([
 
 it('a call whose pieces all have its id and its name is one call', () => {
   expect(callsIn(streamed(call('{"q"', 0), call(':1}', 0)))).toMatchObject([{ id: 'call_0', arguments: '{"q":1}' }]);
+});
+
+const nameless = (input: string): object => ({ function: { arguments: input } });
+const named = (name: string): object => ({ function: { name, arguments: '' } });
+
+it.each<[string, object[], string[]]>([
+  [
+    'pieces without an index and an id belong to the newest call',
+    [{ id: 'a', ...named('search') }, nameless('{"q"'), nameless(':1}'), { id: 'b', ...named('read') }, nameless('{"p":2}')],
+    ['a search {"q":1}', 'b read {"p":2}'],
+  ],
+  ['a name may come after the id', [{ id: 'a', ...nameless('{"q"') }, named('search'), nameless(':1}')], ['a search {"q":1}']],
+  [
+    'an id may come before the name, and other pieces may have the id only',
+    [
+      { index: 0, ...nameless('{"q"') },
+      { index: 0, id: 'a' },
+      { index: 1, id: 'b', ...named('read') },
+      { id: 'a', ...nameless(':1}') },
+      { index: 0, ...named('search') },
+    ],
+    ['b read {}', 'a search {"q":1}'],
+  ],
+])('%s', (_, pieces, wanted) => {
+  expect(callsIn(streamed(...pieces)).map(({ id, name, arguments: input }) => `${id} ${name} ${input}`)).toEqual(wanted);
+});
+
+it('two names without an index and an id begin two calls', () => {
+  const calls = callsIn(streamed(named('search'), nameless('{"q":1}'), named('search'), nameless('{"q":2}')));
+  expect(calls.map(({ arguments: input }) => input)).toEqual(['{"q":1}', '{"q":2}']);
 });
 
 const unnamed = (name: string, input: string): object => ({ index: 0, id: '', type: 'function', function: { name, arguments: input } });
@@ -107,6 +146,10 @@ it('any number of calls is read, without a look at all of them for each piece', 
 it.each<[string, (at: number) => object]>([
   ['pieces of one call', () => ({ index: 0, function: { arguments: 'x'.repeat(1000) } })],
   ['new calls', (at) => ({ index: at, id: `call_${at}`, function: { arguments: '' } })],
+  [
+    'calls with long ids that come later',
+    (at) => (at % 2 === 0 ? { index: at, ...nameless('x') } : { index: at - 1, id: `call_${at}${'x'.repeat(1000)}` }),
+  ],
   ['new calls with long ids', (at) => ({ index: at, id: `call_${at}${'x'.repeat(1000)}`, function: { arguments: '' } })],
 ])('calls without a name are held up to a limit, also with text between them: %s', (_, piece) => {
   const decoder = deepseek.decoder(target);
@@ -122,12 +165,13 @@ it.each<[string, (at: number) => object]>([
   expect(pushed).toBeLessThan(2_000_000);
 });
 
-it('a call whose name comes late has all of its arguments', () => {
-  const pieces = Array.from({ length: 8000 }, () => ({ index: 0, id: 'a', function: { arguments: 'x'.repeat(100) } }));
-  const names = Array.from({ length: 4 }, (_, index) => ({ index, id: `call_${index}`, function: { name: 'search', arguments: '' } }));
-  expect(callsIn(streamed(...pieces, { index: 0, id: 'a', function: { name: 'search' } }, ...names.slice(1)))[0]?.arguments).toHaveLength(
-    800_000,
-  );
+it('calls whose names come late have all of their arguments', () => {
+  const late = (index: number): object[] => [
+    ...Array.from({ length: 8000 }, () => ({ index, id: `call_${index}`, function: { arguments: 'x'.repeat(100) } })),
+    { index, id: `call_${index}`, ...named('search') },
+  ];
+  const calls = callsIn(streamed(...late(0), ...late(1)));
+  expect(calls.map(({ arguments: input }) => input.length)).toEqual([800_000, 800_000]);
 });
 
 const beside = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });

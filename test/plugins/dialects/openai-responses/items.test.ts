@@ -121,12 +121,38 @@ describe('items of one answer', () => {
     expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(100_000);
   });
 
-  it.each(['output_index', 'content_index'])('are limited in number, and their parts too, also empty ones: %s', (index) => {
+  it.each<[string, (at: number) => Event]>([
+    ['texts', (at) => ({ ...said('x'), output_index: at })],
+    ['parts of a text', (at) => ({ ...said('x'), content_index: at })],
+    ['calls', (at) => ({ ...inputOf('x'), output_index: at })],
+  ])('are limited in number, and their parts too, also empty ones: %s', (_, eventAt) => {
     const decoder = dialect.decoder(targetOf('openai-responses'));
-    const push = (at: number): unknown => decoder.push({ data: JSON.stringify({ ...said('x'), [index]: at }) });
     expect(() => {
-      for (let at = 0; at < 300_000; at++) push(at);
+      for (let at = 0; at < 300_000; at++) decoder.push({ data: JSON.stringify(eventAt(at)) });
     }).toThrow('more parts than');
+  });
+
+  it.each([0, 1])('keep their order, by which reasoning goes back before its call, where a host gives each the index %i', (index) => {
+    const decoder = dialect.decoder(targetOf('openai-responses'));
+    const sealed = { type: 'reasoning', id: 'rs', summary: [], encrypted_content: 'sealed' };
+    const events = [done(sealed), ...calling('a', '{"n":1}'), { type: 'response.completed', response: { id: 'r', status: 'completed' } }];
+    const chunks = events.flatMap((event) => decoder.push({ data: JSON.stringify({ ...event, output_index: index }) }));
+    expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([
+      { data: 'sealed', before: 'a' },
+    ]);
+  });
+
+  it('that run at the provider are no calls of the caller, and their input is not read', () => {
+    const ran = { type: 'custom_tool_call', call_id: 'x', name: 'x_search', input: 'tide' };
+    const pieces = [added({ ...ran, input: '' }), { type: 'response.custom_tool_call_input.delta', delta: 'tide' }, done(ran)];
+    const events = [...pieces.map((event) => ({ ...event, output_index: 0 })), { ...done(wholeMessage), output_index: 1 }];
+    expect(heard(events)).toEqual({ reasoning: '', text: 'Hi.', calls: [] });
+  });
+
+  it.each(['{"tool_uses":[]}', '{"tool_uses":[{"rec'])('that look like a wrapper of calls, and hold none, are calls: %s', (input) => {
+    const output = [{ ...callItem('a', input), name: 'parallel' }];
+    const chunks = dialect.decodeBody({ id: 'r', status: 'completed', output }, targetOf('openai-responses'));
+    expect(chunks.slice(0, 2)).toMatchObject([{ type: 'tool-start', name: 'parallel' }, { arguments: input }]);
   });
 
   it('stay as they came where the last event leaves some out', () => {
