@@ -100,11 +100,37 @@ describe('a host', () => {
     ['baseten', 'deepseek-ai/DeepSeek-V4-Pro', 'xhigh', { reasoning_effort: 'xhigh' }, []],
     ['baseten', 'zai-org/GLM-5.2', 'xhigh', { reasoning_effort: 'max' }, ['reasoning_effort changed to max']],
     ['novita', 'zai-org/glm-4.5', 'none', { enable_thinking: false }, []],
+    ['novita', 'zai-org/glm-4.5', 'high', { enable_thinking: true }, ['reasoning_effort changed to enabled']],
     ['minimax', 'MiniMax-M3', 'none', { reasoning_split: true, thinking: { type: 'disabled' } }, []],
     ['minimax', 'MiniMax-M3', 'low', { reasoning_split: true, thinking: { type: 'adaptive' } }, ['reasoning_effort changed to adaptive']],
     ['llamacpp', 'any.gguf', 'none', { reasoning_effort: 'none' }, []],
   ])('gets an effort in its own fields: %s %s %s', (name, model, effort, body, changes) => {
     expect(sent(name, {}, { model, effort })).toEqual({ body, changes });
+  });
+
+  it('gets no field of the Messages API but those that it takes', () => {
+    const marked = { cache_control: { type: 'ephemeral' } };
+    const asked = (name: string): { readonly body: Record<string, unknown>; readonly changes: string[] } =>
+      sent(name, { form: 'messages', rest: { top_k: 5 }, tools: [{ ...plainTool, ...marked }] });
+    for (const name of ['sambanova', 'nebius', 'novita', 'lmstudio', 'llamacpp', 'vllm']) {
+      expect(asked(name)).toEqual({ body: { top_k: 5, tools: [plainTool] }, changes: ['tools.cache_control dropped'] });
+    }
+    for (const name of ['cohere', 'nvidia', 'mistral']) {
+      expect(asked(name)).toEqual({ body: { tools: [plainTool] }, changes: ['top_k dropped', 'tools.cache_control dropped'] });
+    }
+    expect(asked('openrouter')).toEqual({ body: { top_k: 5, tools: [{ ...plainTool, ...marked }] }, changes: [] });
+  });
+
+  it.each([
+    ['sambanova', 'DeepSeek-R1-0528', ['Hm.', 'Yes.']],
+    ['sambanova', 'Llama-4-Maverick', ['', '<think>Hm.</think>Yes.']],
+    ['openai', 'gpt-4.1', ['', '<think>Hm.</think>Yes.']],
+  ])('thinks in tags only where its models do: %s %s', (name, externalId, wanted) => {
+    const body = { id: 'x', choices: [{ index: 0, message: { content: '<think>Hm.</think>Yes.' }, finish_reason: 'stop' }] };
+    const chunks = (dialects.get(name) as Dialect).decodeBody(body, targetOf(name, { externalId }));
+    const textOf = (type: string): string =>
+      chunks.flatMap((chunk) => (chunk.type === type && 'text' in chunk ? [chunk.text] : [])).join('');
+    expect([textOf('reasoning-delta'), textOf('text-delta')]).toEqual(wanted);
   });
 
   it('is asked for any object by a schema where it refuses plain JSON', () => {

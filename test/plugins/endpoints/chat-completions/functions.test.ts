@@ -184,6 +184,11 @@ describe('tool_choice', () => {
       { type: 'function', name: 'weather' },
       { type: 'function', function: { name: 'weather' } },
     ],
+    [
+      { type: 'web_search', name: 'weather' },
+      { type: 'web_search', name: 'weather' },
+    ],
+    [{ type: 'function' }, { type: 'function' }],
   ])('%o is %o', async (given, sent) => {
     const { chat, up } = await scene();
     await chat({ tools: [{ type: 'function', function: weather }], tool_choice: given });

@@ -1,7 +1,7 @@
 /**
  * One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`), one that reasons
  * (`thinker`), one whose details of a thought are of several types (`routed`), one whose state comes after its text
- * (`late`), and one with five targets of the Messages API of which two take no tools (`several`).
+ * (`late`), one of Bedrock (`mountain`), and one with five targets of the Messages API of which two take no tools (`several`).
  */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -51,6 +51,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' },
       other: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' },
       signer: { dialect: 'gemini', base_url: up.url, api_key: 'k' },
+      cloud: { dialect: 'bedrock', base_url: up.url, api_key: 'k' },
       router: { dialect: 'openrouter', base_url: up.url, api_key: 'k' },
     },
     models: [
@@ -64,6 +65,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
         providers: [1, 2, 3, 4, 5].map((at) => ({ providerId: 'vendor', externalId: `claude-${at}`, ...able, tools: at > 2 })),
       },
       model('routed', 'router', 'openai/gpt-5', { efforts: ['low', 'high'] }),
+      model('mountain', 'cloud', 'anthropic.claude-sonnet-4-5', reasons),
       model('late', 'signer', 'gemini-3-pro-preview', { efforts: ['low', 'high'] }),
     ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },

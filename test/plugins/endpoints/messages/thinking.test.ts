@@ -253,6 +253,29 @@ describe('the state of a thought', () => {
   });
 });
 
+it('goes back to Bedrock between the same texts and calls', async () => {
+  const thought = (text: string): Fields => ({ reasoningContent: { reasoningText: { text, signature: `of ${text}` } } });
+  const content = [
+    thought('One.'),
+    { text: 'Let me see.' },
+    thought('Two.'),
+    { text: 'It is mild.' },
+    { toolUse: { toolUseId: 'c1', name: 'weather', input: {} } },
+  ];
+  const { ask, up } = await scene(answers({ output: { message: { role: 'assistant', content } }, stopReason: 'tool_use' }));
+  const asked = { model: 'mountain', tools: [{ name: 'weather', input_schema: { type: 'object' } }], max_tokens: 8000, ...enabled(2048) };
+  const { body } = await ask(asked);
+  await ask({
+    ...asked,
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: body['content'] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '20' }] },
+    ],
+  });
+  expect(up.asked[1]!.json['messages'][1].content).toEqual(content);
+});
+
 describe('state that a provider gives after the text', () => {
   const begun = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts } }] });
   const call = { functionCall: { id: 'f1', name: 'weather', args: {} } };
