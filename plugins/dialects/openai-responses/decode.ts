@@ -7,9 +7,9 @@ import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { billed, eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
-import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
+import { Calls, inputJson, inputPiece } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
-import { isAnother, type ItemKind, itemKinds, Items, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
+import { isAnother, type ItemKind, Items, kindOf, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
 import { form, Marks } from './marks.ts';
 import { decodeAnswerError } from './error.ts';
 import { isSearch, readUsage } from './usage.ts';
@@ -168,13 +168,12 @@ function newItem(answer: AnswerState, index: unknown, wire: Kinded): OpenItem {
 
 function openItem(answer: AnswerState, event: Fields, { begins }: { readonly begins: boolean }): OpenItem {
   const wire = fieldsOf(event['item']);
-  const { type, call_id: callId } = wire;
-  const kind = itemKinds.get(type) ?? (answer.target.form === form && isCustomCall(wire, answer.calls.tools) ? 'function_call' : 'other');
+  const kind = kindOf(wire, answer);
   const { output_index: index } = event;
   const found = answer.items.find(index, kind);
   const item = found === undefined || isAnother(found, { kind, item: wire, begins }) ? newItem(answer, index, { kind, item: wire }) : found;
   if (item.kind === 'function_call') {
-    item.callId ??= callId;
+    item.callId ??= wire['call_id'];
     answer.calls.describe(item.call, wire, answer.out);
   }
   return item;
@@ -333,7 +332,7 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
     for (const [at, wire] of listOf(output).entries()) {
       completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
     }
-  } else for (const [item, wire] of unended(answer.items.all, listOf(output))) completeItem(answer, item, wire);
+  } else for (const [item, wire] of unended(answer, listOf(output))) completeItem(answer, item, wire);
   for (const item of answer.items.all) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);

@@ -1,16 +1,29 @@
 /** The items of one answer while it is read, and which of them an event is about. */
 import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
-import { type Call, newCall } from './calls.ts';
+import { type Call, type Calls, isCustomCall, newCall } from './calls.ts';
+import { form } from './marks.ts';
 
 export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
 
 /** The types of items that a chat message has a place for. */
-export const itemKinds: ReadonlyMap<unknown, ItemKind> = new Map<unknown, ItemKind>([
+const itemKinds: ReadonlyMap<unknown, ItemKind> = new Map<unknown, ItemKind>([
   ['message', 'message'],
   ['reasoning', 'reasoning'],
   ['function_call', 'function_call'],
 ]);
+
+/** An answer while it is read. */
+interface OpenAnswer {
+  readonly target: Target;
+  readonly items: Items;
+  readonly calls: Calls;
+}
+
+/** The kind of a wire item. A call of a custom tool is a call for callers of this API only; others declare no custom tools. */
+export const kindOf = (item: Fields, { target, calls }: OpenAnswer): ItemKind =>
+  itemKinds.get(item['type']) ?? (target.form === form && isCustomCall(item, calls.tools) ? 'function_call' : 'other');
 
 /** An item of the answer while it is read. */
 export interface OpenItem {
@@ -118,11 +131,11 @@ export function isAnother(
  * The items whose end was not reported, each with its whole form from the final
  * output. They are matched by kind and order, if both lists have the same length.
  */
-export function unended(items: readonly OpenItem[], output: readonly unknown[]): readonly (readonly [OpenItem, Fields])[] {
+export function unended(answer: OpenAnswer, output: readonly unknown[]): readonly (readonly [OpenItem, Fields])[] {
   return Array.from(itemKinds.values()).flatMap((kind) => {
-    const own = items.filter((item) => item.kind === kind);
+    const own = answer.items.all.filter((item) => item.kind === kind);
     if (own.every(({ whole }) => whole !== null)) return [];
-    const told = output.map(fieldsOf).filter(({ type }) => itemKinds.get(type) === kind);
+    const told = output.map(fieldsOf).filter((item) => kindOf(item, answer) === kind);
     if (told.length !== own.length) return [];
     return own.map((item, at) => [item, told[at] as Fields] as const).filter(([{ whole }]) => whole === null);
   });

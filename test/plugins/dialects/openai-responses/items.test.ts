@@ -112,6 +112,21 @@ describe('items of one answer', () => {
     });
   });
 
+  it('are whole where only the last event has them whole, and one is a call of a custom tool', () => {
+    const tools = [{ type: 'custom', name: 'run_sql' }];
+    const custom = { type: 'custom_tool_call', call_id: 'b', name: 'run_sql', input: 'select 1' };
+    const whole = { id: 'r', status: 'completed', tools, output: [callItem('a', '{"n":1}'), custom] };
+    const decoder = dialect.decoder({ ...targetOf('openai-responses'), form: 'responses' });
+    const events = [
+      { type: 'response.created', response: { id: 'r', tools } },
+      { ...added(callItem('a')), output_index: 0 },
+      { ...added({ ...custom, input: '' }), output_index: 1 },
+      { type: 'response.completed', response: whole },
+    ];
+    const chunks = events.flatMap((event) => decoder.push({ data: JSON.stringify(event) }));
+    expect(chunks.flatMap((chunk) => (chunk.type === 'tool-delta' ? [chunk.arguments] : []))).toEqual(['{"n":1}', '{"input":"select 1"}']);
+  });
+
   it('may be many, without a look at all of them for each event', () => {
     const many = Array.from({ length: 100_000 }, (_, at) => done(callItem(`c${at}`, '{}')));
     const decoder = dialect.decoder(targetOf('openai-responses'));
