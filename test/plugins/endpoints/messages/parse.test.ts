@@ -524,6 +524,7 @@ describe('a wrong request', () => {
     ['a user id that is a number', { metadata: { user_id: 1 } }, 'metadata.user_id'],
     ['tools that are no list', { tools: 'f' }, 'tools'],
     ['a tool without a schema', { tools: [{ name: 'f' }] }, 'tools[0].input_schema'],
+    ['a description that is no text', { tools: [{ name: 'f', description: 7, input_schema: {} }] }, 'tools[0].description'],
     ['a tool without a name', { tools: [{ input_schema: {} }] }, 'tools[0].name'],
     ['an unknown tool choice', { tool_choice: { type: 'some' } }, 'tool_choice.type'],
     ['a choice of a tool without a name', { tool_choice: { type: 'tool' } }, 'tool_choice.name'],

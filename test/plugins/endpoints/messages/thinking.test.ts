@@ -149,8 +149,9 @@ describe('the state of a thought', () => {
     const said = [
       { type: 'thinking', thinking: 'a', signature: 'S1' },
       { type: 'server_tool_use', id: 's', name: 'x', input: {} },
-      { type: 'x_tool_result', tool_use_id: 's', content: [] },
       { type: 'thinking', thinking: 'b', signature: 'S2' },
+      { type: 'x_tool_result', tool_use_id: 's', content: [] },
+      { type: 'thinking', thinking: 'c', signature: 'S3' },
       { type: 'text', text: 'Yes.' },
     ];
     const { ask } = await scene(answers(message(said)));
