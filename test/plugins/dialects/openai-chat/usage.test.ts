@@ -129,6 +129,8 @@ describe('usage', () => {
   it('adds cached tokens that exceed the prompt where a vendor counts so, and cuts them elsewhere', () => {
     const report = { prompt_tokens: 10, completion_tokens: 1, cached_tokens: 64 };
     expect(promptTokens(usageOf(report, { cachedOutside: true }))).toBe(74);
+    // the cache gave the whole prompt
+    expect(usageOf({ ...report, cached_tokens: 10 }, { cachedOutside: true })).toMatchObject({ input: 0, cacheRead: 10 });
     expect(promptTokens(usageOf(report))).toBe(10);
   });
 
