@@ -167,6 +167,8 @@ describe('the effort of an auto-routed request', () => {
     ['openai', 'gpt-5.1', {}, { reasoning_effort: 'low' }],
     ['openai', 'gpt-5', { temperature: 0 }, { reasoning_effort: 'low' }],
     ['openrouter', 'anthropic/claude-sonnet-4.5', { temperature: 0 }, { temperature: 0, reasoning: undefined }],
+    ['openrouter', 'anthropic/claude-sonnet-4.5', { temperature: 1, topP: 1 }, { top_p: 1, reasoning: { effort: 'low' } }],
+    ['openrouter', 'anthropic/claude-sonnet-4.5', { topP: 0.5 }, { top_p: 0.5, reasoning: undefined }],
     ['openrouter', 'anthropic/claude-sonnet-4.5', { maxTokens: 500 }, { max_tokens: 500, reasoning: undefined }],
     ['openrouter', 'anthropic/claude-sonnet-4.5', forced, { reasoning: undefined }],
     ['openrouter', 'anthropic/claude-sonnet-4.5', {}, { reasoning: { effort: 'low' } }],
