@@ -548,6 +548,12 @@ describe('reasoning of earlier turns', () => {
     expect(inputOf(ordered([second, first, first], [place, place, place, textEntry]))).toEqual([item('a'), item('a'), item('b'), text]);
   });
 
+  it('goes before its call in a message with an order too', () => {
+    const [message] = turn([sealed('a', 'call_1')]);
+    const order = [textEntry, { type: 'call' }];
+    expect(inputOf([{ ...message!, native: { fields: { order } } }])).toEqual([text, item('a'), call]);
+  });
+
   it('is left out without its next item', () => {
     expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_9')], null))).toEqual([call]);
     expect(inputOf([{ role: 'assistant', content: '', reasoning_details: [sealed('a', 'message'), sealed('b')] }])).toEqual([]);
