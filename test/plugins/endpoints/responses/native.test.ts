@@ -39,6 +39,7 @@ describe('a request', () => {
         custom,
         { type: 'web_search', search_context_size: 'low' },
         { type: 'function', name: 'loose' },
+        { type: 'namespace', name: 'mail', description: 'Mail.', tools: [{ ...flat, name: 'send' }] },
         {
           type: 'namespace',
           name: 'files',
