@@ -15,10 +15,17 @@ export const isError = ({ outcome, timeToFirstTokenMs }: Pick<LoggedRequest, 'ou
  * Whether a caller caused the error, so that an alert must wake nobody. A provider and a plugin have codes of their own, of which
  * the status says it. `examples/prometheus-alerts.yaml` has the same codes.
  */
-export function isOfCaller({ outcome, status, error }: Pick<RequestRecord, 'outcome' | 'status' | 'error'>): boolean {
+export function isOfCaller({
+  outcome,
+  status,
+  error,
+  attempts,
+}: Pick<RequestRecord, 'outcome' | 'status' | 'error' | 'attempts'>): boolean {
   const code = error?.code;
   if ((outcome !== 'refused' && outcome !== 'failed') || code === undefined || code === 'upstream_rate_limited') return false;
-  return (Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode][0] : status) < 500;
+  if (Object.hasOwn(errorTable, code)) return errorTable[code as ErrorCode][0] < 500;
+  // after a comment of keep-alive the reply has the status 200; the error of a plugin has no other, that of a provider has its attempt's
+  return (status === 200 ? (attempts.at(-1)?.status ?? 500) : status) < 500;
 }
 
 /**
