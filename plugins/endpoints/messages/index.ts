@@ -47,20 +47,14 @@ export default definePlugin({
       withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form),
     );
     const counts = (candidate: Candidate): boolean => dialectOf(candidate)?.counts === true;
-    // a provider that cannot count tokens is not asked. This tap runs before route/health
-    // and route/limits, because the target of such a provider may rest, or have no room
+    // a provider that cannot count tokens is not asked, and after all others the gateway estimates. This tap runs before
+    // route/health and route/limits, because the targets of a request may rest, or have no room
     hooks.route.tap({ stage: LATE - 1 }, (candidates, { request }) =>
-      isCount(request) ? candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate))) : candidates,
+      isCount(request) ? withEstimate(candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate)))) : candidates,
     );
-    hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) => {
-      if (!isCount(request)) return candidates;
-      const first = candidates.find(({ dropped }) => dropped === null);
-      if (first === undefined || first.answeredBy !== null) return candidates;
-      // safety: the estimate gets a copy of the mapping. After a failure, the core moves candidates with the same
-      // mapping object behind all others, and the estimate would come after the last call that the policy allows
-      const last = estimating({ ...first, mapping: { ...first.mapping } });
-      return withLast(candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' }), policy);
-    });
+    hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) =>
+      isCount(request) ? withinCalls(candidates, policy) : candidates,
+    );
     const estimates = new WeakSet<ChatRequest>();
     hooks.open.tap({ stage: EARLY }, ({ request, attempt: { candidate } }) => {
       if (candidate.answeredBy !== name) return undefined;
@@ -94,8 +88,23 @@ export default definePlugin({
 /** The candidate with the gateway as the one that answers; a candidate that the cache answers does not change. */
 const estimating = (candidate: Candidate): Candidate => (candidate.answeredBy === null ? { ...candidate, answeredBy: name } : candidate);
 
-/** The candidates, with this one as the last call that the policy allows. */
-function withLast(candidates: readonly Candidate[], last: Candidate, { maxAttempts }: Policy): readonly Candidate[] {
-  const standing = candidates.flatMap(({ dropped }, at) => (dropped === null ? [at] : []));
-  return candidates.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? candidates.length, 0, last);
+/** The candidates, and behind them the estimate, unless the first of them is answered without a provider. */
+function withEstimate(candidates: readonly Candidate[]): readonly Candidate[] {
+  const first = candidates.find(stands);
+  if (first === undefined || first.answeredBy !== null) return candidates;
+  // safety: the estimate gets a copy of the mapping. After a failure, the core moves candidates with the same
+  // mapping object behind all others, and the estimate would come after the last call that the policy allows
+  const last = estimating({ ...first, mapping: { ...first.mapping }, isBehind: true });
+  return [...candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' })];
 }
+
+/** The candidates, with the last of them, where it is the estimate, as the last call that the policy allows. */
+function withinCalls(candidates: readonly Candidate[], { maxAttempts }: Policy): readonly Candidate[] {
+  const last = candidates.at(-1);
+  if (last?.answeredBy !== name || !stands(last)) return candidates;
+  const others = candidates.slice(0, -1);
+  const standing = others.flatMap((candidate, at) => (stands(candidate) ? [at] : []));
+  return others.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? others.length, 0, last);
+}
+
+const stands = ({ dropped }: Candidate): boolean => dropped === null;

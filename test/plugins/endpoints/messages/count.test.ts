@@ -132,6 +132,17 @@ describe('a count of tokens', () => {
     expect(up.asked.map(({ json }) => json['model'])).toEqual(['claude-3', 'claude-3', 'claude-4']);
   });
 
+  it.each([
+    ['has refused the key', 401, {}],
+    ['is out of money', 402, {}],
+    ['limits the rate', 429, { 'retry-after': '60' }],
+  ])('is estimated while the target rests because its provider %s', async (_, status, headers) => {
+    const { ask, up } = await scene(answers({ type: 'error', error: { type: 'error', message: 'no' } }, { status, headers }));
+    await ask({ model: 'claude' });
+    const { body, headers: replied } = await ask({ model: 'claude' }, {}, path);
+    expect([body['input_tokens'] > 0, replied.get('x-estimated'), up.asked.length]).toEqual([true, 'true', 1]);
+  });
+
   it('marks no answers as estimates, and has the request id in the header that the SDKs read', async () => {
     const { ask } = await scene(answers(completion('Yes.')));
     const { headers } = await ask({ model: 'open' });
