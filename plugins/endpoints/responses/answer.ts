@@ -36,6 +36,10 @@ export class Answer {
    * may name its sources before it says anything, or after its calls. Null: none has come.
    */
   #early: (Chunk & { type: 'extra' })[] | null = null;
+  /** The messages, and where the text of each begins in the whole text of the answer. */
+  readonly #messages: { readonly item: TextItem; readonly from: number }[] = [];
+  /** Characters of the whole text so far. */
+  #length = 0;
   /** The calls, by the index of their chunks. */
   readonly #calls: CallItem[] = [];
   /** The calls that are whole and open. cost: a look at all calls, each time another item begins, would take quadratic time. */
@@ -62,7 +66,9 @@ export class Answer {
     if ('choice' in chunk && chunk.choice !== 0) return undefined;
     switch (chunk.type) {
       case 'text-delta':
-        return chunk.text === '' ? undefined : this.#opened('message').say('output_text', chunk.text, logprobsIn(next));
+        if (chunk.text !== '') this.#opened('message').say('output_text', chunk.text, logprobsIn(next));
+        this.#length += chunk.text.length;
+        return undefined;
       case 'refusal-delta':
         return this.#say('message', 'refusal', chunk.text);
       case 'reasoning-delta':
@@ -120,7 +126,10 @@ export class Answer {
     const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more }, this.#parts.wantsState);
     this.items.push(item);
     this.#text = item;
-    if (type === 'message') this.#giveEarly();
+    if (type === 'message') {
+      this.#messages.push({ item, from: this.#length });
+      this.#giveEarly();
+    }
     return item;
   }
 
@@ -209,8 +218,20 @@ export class Answer {
       // safety: pieces of audio would fill the memory, and nothing joins them here
       if (field === 'logprobs' || (on === 'message' && Array.isArray(value))) (this.#early ??= []).push(chunk);
     } else if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
-    else if (field === 'annotations') for (const annotation of listOf(value)) this.#text.annotate(flat(annotation));
+    else if (field === 'annotations') for (const annotation of listOf(value)) this.#cite(this.#text, flat(annotation));
     else if (on === 'message') this.#text.extend(field, value);
+  }
+
+  /**
+   * Adds a citation to the message that has its text; one without a place, to the open message.
+   * wire: a citation of chat completions counts its place in the whole text of the answer, one of this API in its message
+   */
+  #cite(open: TextItem, annotation: unknown): void {
+    const { start_index: start, end_index: end } = fieldsOf(annotation);
+    const cited = typeof start === 'number' ? this.#messages.findLast(({ from }) => from <= start) : undefined;
+    if (cited === undefined || cited.from === 0) return (cited?.item ?? open).annotate(annotation);
+    const place = { start_index: (start as number) - cited.from, ...(typeof end === 'number' && { end_index: end - cited.from }) };
+    cited.item.annotate({ ...fieldsOf(annotation), ...place });
   }
 
   /** Handles a mark of a provider of this format. */

@@ -90,6 +90,35 @@ it('citations that come after the calls have begun are in the message', async ()
   ]);
 });
 
+it.each([
+  ['with their texts', false],
+  ['at the end', true],
+])('citations of two messages that come %s are in the message that has their text, at its place in it', async (_, isLate) => {
+  const at = (start: number): object => ({
+    type: 'url_citation',
+    url_citation: { ...citation.url_citation, start_index: start, end_index: start + 3 },
+  });
+  const content = [
+    { type: 'text', text: 'One. ' },
+    { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
+    { type: 'text', text: 'Two.' },
+  ];
+  const { output, parts } = await bothWays(
+    answers(completion('', { content, annotations: [at(0), at(5)] })),
+    chunks(
+      event({ content: 'One. ', ...(!isLate && { annotations: [at(0)] }) }),
+      event({ reasoning_content: 'Hm.' }),
+      event({ content: 'Two.' }),
+      event({ annotations: isLate ? [at(0), at(5)] : [at(5)] }),
+      event({}, 'stop'),
+    ),
+    { isLate },
+  );
+  const cited = [{ ...flat, start_index: 0, end_index: 3 }];
+  expect(output.map((item) => item.content?.[0].annotations)).toEqual([cited, undefined, cited]);
+  expect(parts.flatMap(([, texts]) => texts?.[0].annotations ?? [])).toEqual([...cited, ...cited]);
+});
+
 it('sources that come after the calls have begun are in the message', async () => {
   const citations = ['https://example.org/'];
   const { output } = await bothWays(
