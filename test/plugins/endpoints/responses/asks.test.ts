@@ -27,6 +27,7 @@ describe('a provider of chat completions', () => {
             { type: 'input_text', text: 'What is it?' },
             { type: 'input_image', image_url: 'https://example.org/cat.png', detail: 'low' },
             { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
+            { type: 'input_file', file_url: 'https://example.org/b.pdf' },
           ],
         },
       ],
@@ -40,6 +41,7 @@ describe('a provider of chat completions', () => {
           { type: 'text', text: 'What is it?' },
           { type: 'image_url', image_url: { url: 'https://example.org/cat.png', detail: 'low' } },
           { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } },
+          { type: 'file', file: { file_data: 'https://example.org/b.pdf' } },
         ],
       },
     ]);

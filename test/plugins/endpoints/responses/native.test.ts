@@ -144,7 +144,8 @@ describe('a request', () => {
         content: [
           { type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } },
           { type: 'input_image', file_id: 'file_1', detail: 'auto' },
-          { type: 'input_file', file_id: 'file_2' },
+          { type: 'input_file', file_id: 'file_2', detail: 'low' },
+          { type: 'input_file', file_url: 'https://example.org/a.pdf', detail: 'high' },
           { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
         ],
       },
