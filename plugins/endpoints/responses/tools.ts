@@ -214,7 +214,6 @@ export const toolChoice: Check<ToolChoice> = (param, value) => {
     type,
     native: {
       fields: given,
-      isAll: true,
       needed: { param, message: `No provider of this model has the tool "${type.slice(0, 64)}", which "tool_choice" asks for.` },
     },
   };

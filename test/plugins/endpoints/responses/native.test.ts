@@ -165,6 +165,8 @@ describe('a request', () => {
   it.each([
     ['of the caller', { call_id: 'call_s', execution: 'client' }],
     ['of the provider', { execution: 'server' }],
+    ['of the provider that has an id', { call_id: 'call_s', execution: 'server' }],
+    ['of the caller that has no id to answer to', { execution: 'client' }],
   ])('has a search for tools %s unchanged', async (_, run) => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const tool = { type: 'tool_search', execution: run.execution, parameters: { type: 'object' } };
@@ -178,7 +180,11 @@ describe('a request', () => {
     const { tools } = await respond(gateway, { model: 'native', input, tools: [tool] });
     expect([tools, up.asked[0]?.json['tools']]).toEqual([[tool], [tool]]);
     // the id of a call that the caller answers is left out, like those of all calls of the caller
-    expect(up.asked[0]?.json['input'].slice(1)).toEqual([input[1], 'call_id' in run ? made : input[2], input[3]]);
+    expect(up.asked[0]?.json['input'].slice(1)).toEqual([
+      input[1],
+      run.execution === 'client' && 'call_id' in run ? made : input[2],
+      input[3],
+    ]);
   });
 
   it('has the null fields of items that the gateway does not read', async () => {
