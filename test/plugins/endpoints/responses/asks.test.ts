@@ -228,7 +228,7 @@ describe('a provider of chat completions', () => {
   });
 
   it('gets no tools and no tool choice where it supports none of them', async () => {
-    const { json } = await asked({ tools: [{ type: 'web_search' }], tool_choice: 'auto' });
+    const { json } = await asked({ tools: [{ type: 'web_search' }, { type: 'tool_search' }], tool_choice: 'auto' });
     expect(json).not.toHaveProperty('tools');
     expect(json).not.toHaveProperty('tool_choice');
   });

@@ -162,6 +162,16 @@ describe('a request', () => {
     expect(up.asked[0]?.json['input']).toEqual(input);
   });
 
+  it('has the phase of a message that is all of its turn', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const input = [
+      { role: 'assistant', content: 'It is mild.', phase: 'final_answer' },
+      { role: 'user', content: 'Sure?' },
+    ];
+    await respond(gateway, { model: 'native', input });
+    expect(up.asked[0]?.json['input'][0]).toEqual(input[0]);
+  });
+
   it.each([
     ['of the caller', { call_id: 'call_s', execution: 'client' }],
     ['of the provider', { execution: 'server' }],

@@ -237,14 +237,20 @@ describe('the state of a thought', () => {
     });
     const { response } = await streamOf(gateway, { model: 'seek', include: ['reasoning.encrypted_content'] });
     expect(kindsOf(response.output)).toEqual(['reasoning*', 'message']);
+    // a thought that is shown by itself, and not as a summary
+    const said = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Outside.' }] };
     const reply = await ask(gateway, {
       model: 'seek',
       stream: true,
-      input: [{ role: 'user', content: 'hi' }, ...response.output, { role: 'user', content: 'Sure?' }],
+      input: [{ role: 'user', content: 'hi' }, ...response.output, said, { role: 'user', content: 'Sure?' }],
     });
     await reply.text();
     expect(reply.headers.get('x-adjusted') ?? '').not.toContain('messages.reasoning');
-    expect(up.asked[1]?.json['messages'][1]).toMatchObject({ role: 'assistant', content: 'Yes.', reasoning_content: 'I look.' });
+    expect(up.asked[1]?.json['messages'][1]).toMatchObject({
+      role: 'assistant',
+      content: 'Yes.',
+      reasoning_content: 'I look.\n\nOutside.',
+    });
   });
 });
 
