@@ -87,11 +87,15 @@ export type Sort = (typeof sorts)[number];
 export const orders = ['desc', 'asc'] as const;
 export type Order = (typeof orders)[number];
 
-/** What `LogReader.list` takes. */
-export interface PageOptions extends ListOptions {
-  readonly cursor: string | null;
-  /** Ends a search that nobody waits for any more. */
+/** What each read of a `LogReader` takes. */
+export interface ReadOptions {
+  /** Aborted when nobody waits for the read any more: then it is not begun, and a search ends. */
   readonly signal?: AbortSignal;
+}
+
+/** What `LogReader.list` takes. */
+export interface PageOptions extends ListOptions, ReadOptions {
+  readonly cursor: string | null;
 }
 
 export interface LogPage {
@@ -147,7 +151,7 @@ export type Rank = (typeof ranks)[number];
 /** Rows that an answer has at most, however many are asked for. */
 export const mostRows = 1000;
 
-export interface StatsOptions {
+export interface StatsOptions extends ReadOptions {
   /**
    * A dimension, `meta.<key>` or `field.<name>`; null: one row over all records, even if there are none. A dimension of attempts,
    * such as `attempt.provider`: the rows count attempts, and have their latency, and no tokens and no cost.
@@ -160,7 +164,7 @@ export interface StatsOptions {
   readonly isUrgent?: boolean;
 }
 
-export interface SeriesOptions {
+export interface SeriesOptions extends ReadOptions {
   readonly bucketMs: number;
   /** A dimension: separate points for each of its largest values. */
   readonly by?: string | null;
@@ -239,11 +243,11 @@ export interface LogReader {
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   /** What went wrong, by provider and error code, the most recent first. */
-  faults(query: LogQuery): Promise<readonly Fault[]>;
+  faults(query: LogQuery, options?: ReadOptions): Promise<readonly Fault[]>;
   /** Values to filter by, seen in the query's range. */
-  facets(query: LogQuery): Promise<LogFacets>;
+  facets(query: LogQuery, options?: ReadOptions): Promise<LogFacets>;
   /** Names of metadata on record, most used first. */
-  metadataKeys(query: LogQuery): Promise<readonly string[]>;
+  metadataKeys(query: LogQuery, options?: ReadOptions): Promise<readonly string[]>;
   status(): Promise<StoreStatus>;
   /**
    * Resolves when all records that were written before this call can be read,

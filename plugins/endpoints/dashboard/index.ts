@@ -21,7 +21,7 @@ import { conversationsView, conversationView } from './views-conversations.ts';
 import { answersView, modelsView } from './views-models.ts';
 import { requestView, typicalView } from './views-request.ts';
 import { spendView } from './views-spend.ts';
-import { breakdownView, logsView, overviewView } from './views.ts';
+import { breakdownView, logsView, overviewView, readerFor } from './views.ts';
 import type { Part, ViewRequest } from './views.ts';
 
 export default definePlugin({
@@ -53,7 +53,7 @@ function addLogViews({ routes, config, clock, log }: Gateway): void {
       async handle(request) {
         const reader = log.reader();
         if (reader === null) throw noLog();
-        return await answer({ reader, params: request.query, now: clock(), signal: request.arrived.signal }, request);
+        return await answer({ reader: readerFor(reader, request.arrived.signal), params: request.query, now: clock() }, request);
       },
     });
   for (const [name, answer] of Object.entries(plainViews)) view(`/api/views/${name}`, async (asked) => confidential(await answer(asked)));
@@ -79,7 +79,10 @@ function addConfigViews({ routes, config, clock, log, peers }: Gateway, watch: P
       path,
       auth: 'admin',
       about: aboutView,
-      handle: async ({ query }) => confidential(await describe({ reader: log.reader(), now: clock(), query })),
+      async handle({ arrived, query }) {
+        const reader = log.reader();
+        return confidential(await describe({ reader: reader && readerFor(reader, arrived.signal), now: clock(), query }));
+      },
     });
   peers?.answer('seen', () => watch.all());
   view('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seenByAll(watch, peers) }));

@@ -4,13 +4,14 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Reload } from '../../../core/host/reloads/history.ts';
 import { writtenConfig } from '../../../core/host/reloads/written.ts';
 import type { ConfigFinding } from '../../../core/host/reloads/written.ts';
-import type { LogReader, StatsRow } from '../../../core/log/store.ts';
+import type { StatsRow } from '../../../core/log/store.ts';
 import { addressWithoutSecrets, mask, Secret, withoutSecrets } from '../../../core/secret.ts';
 import type { Seen } from './provider-watch.ts';
 import { attemptsOver } from './views.ts';
+import type { ViewReader } from './views.ts';
 
 export interface UseOptions {
-  readonly reader: LogReader | null;
+  readonly reader: ViewReader | null;
   readonly now: number;
 }
 

@@ -48,7 +48,7 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
 
 const isMetadata = (by: string): boolean => keyedOf(by)?.part === 'metadata';
 
-type Reading = Pick<ViewRequest, 'reader' | 'signal'>;
+type Reading = Pick<ViewRequest, 'reader'>;
 
 interface Found {
   readonly data: readonly Shown[];
@@ -58,10 +58,10 @@ interface Found {
   readonly requests: number;
 }
 
-async function ofKey({ reader, signal }: Reading, query: LogQuery, by: string): Promise<Found> {
+async function ofKey({ reader }: Reading, query: LogQuery, by: string): Promise<Found> {
   const { data: records, next } = await reader.list(
     { ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] },
-    { limit: most.scanned, cursor: null, signal },
+    { limit: most.scanned, cursor: null },
   );
   const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
   // an empty text names no conversation, and no filter finds it
@@ -101,12 +101,12 @@ function askedFirst(record: LoggedDetail): string | null {
 const openingOf = (record: LoggedDetail): string | null => askedFirst(record)?.slice(0, most.opening) ?? null;
 
 /** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
-async function read({ reader, signal }: Reading, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
+async function read({ reader }: Reading, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
   const records: LoggedDetail[] = [];
   let cursor: string | null = null;
   let cut = 0;
   do {
-    const page = await reader.exportRows(query, { limit: most.page, cursor, signal });
+    const page = await reader.exportRows(query, { limit: most.page, cursor });
     records.push(...page.data);
     cursor = page.next;
     if (page.isCut === true) cut++;

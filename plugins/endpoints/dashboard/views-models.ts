@@ -77,10 +77,10 @@ const mostLately = 200;
 const mostAnswers = 12;
 
 /** What each provider of the model in the parameter `model` answered lately, the newest answer first. */
-export async function answersView({ reader, params, now, signal }: ViewRequest): Promise<object> {
+export async function answersView({ reader, params, now }: ViewRequest): Promise<object> {
   const model = params.get('model') ?? '';
   const query = { from: now - day, to: null, conditions: [{ field: 'model', operator: 'in' as const, values: [model] }], text: null };
-  const { data } = await reader.list(query, { limit: mostLately, cursor: null, signal });
+  const { data } = await reader.list(query, { limit: mostLately, cursor: null });
   // a failed attempt is shown too, even if a later attempt answered; attempts at other models are not
   const answers = data.flatMap(({ id, createdAt, attempts }) =>
     attempts

@@ -2,10 +2,10 @@
 import type { Config, Pricing } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { askedBody } from '../../../core/log/asked.ts';
-import type { LoggedDetail, LogReader, StatsRow } from '../../../core/log/store.ts';
+import type { LoggedDetail, StatsRow } from '../../../core/log/store.ts';
 import type { ViewRequest } from './views.ts';
 
-export async function requestView(id: string, { reader, config }: { reader: LogReader; config: Config }): Promise<object> {
+export async function requestView(id: string, { reader, config }: Pick<ViewRequest, 'reader'> & { config: Config }): Promise<object> {
   const [record, status] = await Promise.all([reader.get(id), reader.status()]);
   if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
   // cost: the record already has the body of a chat completion request, so it is not sent twice

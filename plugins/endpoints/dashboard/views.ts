@@ -6,13 +6,26 @@ import { parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../.
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 
+export type ViewReader = Omit<LogReader, 'forget' | 'catchUp' | 'onRecord' | 'keys'>;
+
 export interface ViewRequest {
-  readonly reader: LogReader;
+  readonly reader: ViewReader;
   readonly params: URLSearchParams;
   readonly now: number;
-  /** Aborted when the client has left. */
-  readonly signal?: AbortSignal;
 }
+
+/** The log for one client. A view reads it many times: what still waits for its turn when the client leaves is not read. */
+export const readerFor = (log: LogReader, signal: AbortSignal): ViewReader => ({
+  list: (query, page) => log.list(query, { ...page, signal }),
+  exportRows: (query, page) => log.exportRows(query, { ...page, signal }),
+  get: (id) => log.get(id),
+  stats: (query, options) => log.stats(query, { ...options, signal }),
+  series: (query, options) => log.series(query, { ...options, signal }),
+  faults: (query) => log.faults(query, { signal }),
+  facets: (query) => log.facets(query, { signal }),
+  metadataKeys: (query) => log.metadataKeys(query, { signal }),
+  status: () => log.status(),
+});
 
 const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort', 'order', 'after'];
 const largestPage = 500;
@@ -83,12 +96,12 @@ export type Part = Readonly<Record<string, unknown>> & { readonly more: boolean 
  * made, `total` is null and `fault` is an error in the form of the API.
  */
 export async function* logsView(asked: ViewRequest): AsyncGenerator<Part, void> {
-  const { reader, params, signal } = asked;
+  const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
   const [page, facets, { retentionDays }] = await Promise.all([
-    reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params), signal }),
+    reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params) }),
     reader.facets(query),
     reader.status(),
   ]);
@@ -100,13 +113,13 @@ export async function* logsView(asked: ViewRequest): AsyncGenerator<Part, void> 
 }
 
 /** The sums over time. In the first hours of a log they have narrow columns, as the charts of the Overview have. */
-async function sumsOf({ reader, now, signal }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
+async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
   // in an old log, the requests of a filter may all be new
   if (query.conditions.length > 0 || query.text !== null) return wide;
   const narrow = narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
   if (narrow === null) return wide;
-  const older = await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null, signal });
+  const older = await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null });
   if (older.data.length > 0) return wide;
   const width = Math.min(bucketMs, narrow);
   const series = width === bucketMs ? wide : await reader.series(query, { bucketMs: width, by: null });
@@ -135,7 +148,7 @@ export interface Tried extends Totals {
 }
 
 /** The attempts at each provider, also those after which another provider answered. The provider with the most attempts is first. */
-export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
+export async function attemptsOver(reader: ViewReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
   const { points } = await reader.series(query, { bucketMs, by: 'attempt.provider', most: mostProviders });
   const tried = Array.from(
     Map.groupBy(points, ({ value }) => value),
@@ -155,7 +168,7 @@ const mostCompared = 100;
 
 /** The largest values of a dimension, by one of `ranks` or by their latency. */
 async function largest(
-  reader: LogReader,
+  reader: ViewReader,
   query: LogQuery,
   { by, rank: asked }: { readonly by: string; readonly rank: string | null },
 ): Promise<readonly StatsRow[]> {
@@ -257,7 +270,7 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
 }
 
 /** What can be grouped by beside the dimensions: `meta.<key>`, most used first, then `field.<name>`. */
-async function keyedNames(reader: LogReader, query: LogQuery): Promise<readonly string[]> {
+async function keyedNames(reader: ViewReader, query: LogQuery): Promise<readonly string[]> {
   const [keys, facets] = await Promise.all([reader.metadataKeys(query), reader.facets(query)]);
   return [
     ...keys.map((key) => keyedName({ part: 'metadata', key })),

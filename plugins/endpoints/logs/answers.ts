@@ -90,7 +90,7 @@ export async function oneRequest({ params, reader }: LogRequest): Promise<Answer
 export async function stats(asked: LogRequest): Promise<Answer> {
   const by = dimensionOf(asked.query);
   const format = formatOf(asked.query, ['json', 'csv']);
-  const options = { by, limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
+  const options = { by, limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }), signal: asked.arrived.signal };
   const data = await asked.reader.stats(queryOf(asked, ['by', 'limit', 'format']), options);
   const columns = columnsBy(by);
   return format === 'csv'
@@ -118,7 +118,7 @@ export async function series(asked: LogRequest): Promise<Answer> {
   const to = asking.to ?? asked.now;
   const from = asking.from ?? to - day;
   const bucketMs = bucketOf(asked.query.get('bucket'), Math.max(0, to - from));
-  const { points } = await asked.reader.series({ ...asking, from }, { bucketMs, by });
+  const { points } = await asked.reader.series({ ...asking, from }, { bucketMs, by, signal: asked.arrived.signal });
   const data = points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point }));
   const columns = ['at', ...columnsBy(by)] as const;
   if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(columns, data) }, asked.now);
@@ -141,7 +141,7 @@ function bucketOf(text: string | null, range: number): number {
 }
 
 export const listFacets = async (asked: LogRequest): Promise<Answer> =>
-  json({ data: await asked.reader.facets(queryOf(asked)) } satisfies LogFacetList);
+  json({ data: await asked.reader.facets(queryOf(asked), { signal: asked.arrived.signal }) } satisfies LogFacetList);
 
 export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> =>
-  json({ data: await asked.reader.metadataKeys(queryOf(asked)) } satisfies MetadataKeys);
+  json({ data: await asked.reader.metadataKeys(queryOf(asked), { signal: asked.arrived.signal }) } satisfies MetadataKeys);

@@ -35,7 +35,7 @@ interface Source {
 }
 
 async function asCsv(reader: LogReader, query: LogQuery, signal: AbortSignal): Promise<Source> {
-  const keys = await reader.metadataKeys(query);
+  const keys = await reader.metadataKeys(query, { signal });
   return {
     head: csvHead(keys),
     size: pageSize,

@@ -10,7 +10,7 @@ import type { Logger } from '../../../../core/logger.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, KeyCalls, OwnCalls, Told, WorkerSettings } from './rpc.ts';
 import { MigrationError } from '../store/migrations.ts';
-import type { Reader, StoreFault } from '../store/store.ts';
+import type { StoreFault } from '../store/store.ts';
 
 /** The store cannot answer now; the same call may succeed later. */
 export class StoreUnavailable extends Error {
@@ -23,11 +23,7 @@ export class StoreUnavailable extends Error {
 }
 
 export interface StoreClient
-  extends
-    Omit<Reader, 'list' | 'exportRows'>,
-    Pick<LogReader, 'list' | 'exportRows'>,
-    KeyCalls,
-    Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
+  extends Pick<LogReader, (typeof readCalls)[number]>, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */

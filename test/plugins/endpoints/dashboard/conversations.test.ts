@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LogQuery, PageOptions } from '../../../../core/log/store.ts';
 import { chainsOf, turnsOf } from '../../../../plugins/endpoints/dashboard/histories.ts';
 import { conversationsView, conversationView } from '../../../../plugins/endpoints/dashboard/views-conversations.ts';
+import { readerFor } from '../../../../plugins/endpoints/dashboard/views.ts';
 import { aRecord, memoryLog } from '../../../_kit/log.ts';
 import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
@@ -57,11 +58,10 @@ describe('histories', () => {
 
 describe('the views', () => {
   const now = Date.now();
-  const asked = (log: ReturnType<typeof memoryLog>, params: string, signal = new AbortController().signal) => ({
+  const asked = (log: ReturnType<typeof memoryLog>, params: string) => ({
     reader: log,
     params: new URLSearchParams(params),
     now,
-    signal,
   });
   const log = memoryLog();
   const at = (minutes: number): string => new Date(now - minutes * 60_000).toISOString();
@@ -117,7 +117,7 @@ describe('the views', () => {
     const { signal } = new AbortController();
     const signals: unknown[] = [];
     const exportRows = (query: LogQuery, page: PageOptions) => (signals.push(page.signal), log.exportRows(query, page));
-    await conversationView({ ...asked(log, params, signal), reader: { ...log, exportRows } });
+    await conversationView({ ...asked(log, params), reader: readerFor({ ...log, exportRows }, signal) });
     expect(signals).toEqual([signal]);
   });
 

@@ -19,7 +19,6 @@ const listed = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1
     reader: logOf(minutesAgo),
     params: new URLSearchParams(asked),
     now,
-    signal: new AbortController().signal,
   })) {
     Object.assign(all, part);
   }
