@@ -24,7 +24,7 @@ export function isOfCaller({
   const code = error?.code;
   if ((outcome !== 'refused' && outcome !== 'failed') || code === undefined || code === 'upstream_rate_limited') return false;
   if (Object.hasOwn(errorTable, code)) return errorTable[code as ErrorCode][0] < 500;
-  // after a comment of keep-alive the reply has the status 200; the error of a plugin has no other, that of a provider has its attempt's
+  // after a comment of keep-alive the reply has the status 200: what the provider said is with the last attempt
   return (status === 200 ? (attempts.at(-1)?.status ?? 500) : status) < 500;
 }
 

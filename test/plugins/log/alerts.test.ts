@@ -196,33 +196,41 @@ describe('errors', () => {
     expect(messages()[0]).toContain('33.3 % of 3 requests failed in 5 min');
   });
 
-  test('of a stream that has begun with a comment are those of its error event: of a plugin that fails, and of no refusal', async () => {
-    const drops = defineError({ code: 'drops_request', status: 503 });
-    let goOn: () => void;
-    let asked: Promise<void>;
-    const dropping = probe(({ hooks }) =>
-      hooks.open.tap({ stage: EARLY }, async ({ headers }) => {
-        await asked;
-        if (headers['x-drop'] !== undefined) throw new GatewayError(drops, 'Dropped.');
-        return undefined;
-      }),
-    );
-    const config = { server: { limits: { keep_alive_ms: 40 } } };
-    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { config, plugins: [dropping] });
-    // the head of a stream is sent with its first comment
-    const late = async (headers: Record<string, string>): Promise<string> => {
-      ({ promise: asked, resolve: goOn } = Promise.withResolvers<void>());
-      const response = await gateway.chat({ stream: true }, headers);
-      goOn();
-      return await response.text();
-    };
-    upstream.script(answers({ error: { message: 'too long', code: 'string_above_max_length' } }, { status: 400 }));
-    expect(await late({})).toMatch(/^: keep-alive[^]*string_above_max_length/);
-    await nothingTold(gateway);
-    expect(await late({ 'x-drop': 'yes' })).toMatch(/^: keep-alive[^]*drops_request/);
-    await looked(1, gateway);
-    expect(messages()[0]).toContain('50 % of 2 requests failed in 5 min');
-  });
+  test.each(['request', 'answer'])(
+    'of a stream that has begun with a comment are those of its error event: of a plugin that drops the %s, and of no refusal',
+    async (what) => {
+      const drops = defineError({ code: 'drops_request', status: 503 });
+      let goOn: () => void;
+      let asked: Promise<void>;
+      const dropping = probe(({ hooks }) => {
+        hooks.open.tap({ stage: EARLY }, async ({ headers }) => {
+          await asked;
+          if (headers['x-drop'] === 'request') throw new GatewayError(drops, 'Dropped.');
+          return undefined;
+        });
+        hooks.chunk.tap((chunk, { headers }) => {
+          if (headers['x-drop'] === 'answer') throw new GatewayError(drops, 'Dropped.');
+          return chunk;
+        });
+      });
+      const config = { server: { limits: { keep_alive_ms: 40 } } };
+      const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { config, plugins: [dropping] });
+      // the head of a stream is sent with its first comment
+      const late = async (headers: Record<string, string>): Promise<string> => {
+        ({ promise: asked, resolve: goOn } = Promise.withResolvers<void>());
+        const response = await gateway.chat({ stream: true }, headers);
+        goOn();
+        return await response.text();
+      };
+      upstream.script(answers({ error: { message: 'too long', code: 'string_above_max_length' } }, { status: 400 }));
+      expect(await late({})).toMatch(/^: keep-alive[^]*string_above_max_length/);
+      await nothingTold(gateway);
+      upstream.script(good);
+      expect(await late({ 'x-drop': what })).toMatch(/^: keep-alive[^]*drops_request/);
+      await looked(1, gateway);
+      expect(messages()[0]).toContain('50 % of 2 requests failed in 5 min');
+    },
+  );
 
   test('of too few requests, or within the limit, are not reported', async () => {
     const gateway = await gatewayWith([{ errors_percent: 20 }, { name: 'half', errors_percent: 50, min_requests: 2 }]);
