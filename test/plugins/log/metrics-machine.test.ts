@@ -32,10 +32,16 @@ const worker = (requests: number, cost: string, more: string = ''): { text: stri
     ].join('\n') + '\n',
 });
 
+/** A metric as the gateway writes it. */
+function gauge(series: string, value: number): string {
+  const name = series.replace(/{.*/, '');
+  return `# HELP ${name} A metric.\n# TYPE ${name} gauge\n${series} ${value}`;
+}
+
 test('the text of all workers has the sums of their counters, histograms and gauges, with exact dollars', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.000000000001'));
-  machine.learn(2, worker(4, '9007199254740993.1', '# TYPE gateway_only_here_total counter\ngateway_only_here_total 1'));
+  machine.learn(2, worker(4, '9007199254740993.1', gauge('gateway_only_here', 1)));
   const text = await machine.text();
   const lines = text.split('\n');
   expect(lines).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
@@ -45,7 +51,7 @@ test('the text of all workers has the sums of their counters, histograms and gau
   expect(lines).toContain('gateway_requests_in_flight 4');
   expect(lines).toContain('gateway_target_standing{target="t"} 0');
   expect(lines).toContain('gateway_build_info{version="1"} 1');
-  expect(lines).toContain('gateway_only_here_total 1');
+  expect(lines).toContain('gateway_only_here 1');
   expect(lines.filter((line) => line.startsWith('process_'))).toEqual([
     'process_cpu_seconds_total{worker="1"} 1.5',
     'process_cpu_seconds_total{worker="2"} 1.5',
@@ -83,7 +89,7 @@ test('the text of all workers keeps the counters of a worker that has ended, and
 test('the text of all workers keeps the time of the last drain when all workers have been replaced', async () => {
   const machine = new Machine();
   const drainedAt = (seconds: number): ReturnType<typeof worker> =>
-    worker(1, '0', `# TYPE gateway_journal_last_drain_timestamp_seconds gauge\ngateway_journal_last_drain_timestamp_seconds ${seconds}`);
+    worker(1, '0', gauge('gateway_journal_last_drain_timestamp_seconds', seconds));
   const shown = async (): Promise<string[]> =>
     (await machine.text()).split('\n').filter((line) => line.startsWith('gateway_journal_last_drain_timestamp_seconds'));
   machine.learn(1, drainedAt(1_700_000_020));
@@ -104,4 +110,24 @@ test('the text of all workers counts a worker once if it ends while the sums are
   machine.gone(1);
   expect((await text).split('\n')).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
   expect((await machine.text()).split('\n')).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
+});
+
+test('the text of all workers says that the store answers, that a provider is on and that the config is valid only where all workers say so', async () => {
+  const series = ['gateway_log_store_connected', 'gateway_provider_on{provider="p"}', 'gateway_config_last_reload_successful'];
+  const saying = (value: number): ReturnType<typeof worker> => worker(1, '0', series.map((one) => gauge(one, value)).join('\n'));
+  const machine = new Machine();
+  machine.learn(1, saying(1));
+  machine.learn(2, saying(1));
+  expect((await machine.text()).split('\n')).toEqual(expect.arrayContaining(series.map((one) => `${one} 1`)));
+  machine.learn(2, saying(0));
+  expect((await machine.text()).split('\n')).toEqual(expect.arrayContaining(series.map((one) => `${one} 0`)));
+});
+
+test('the text of all workers has the time at which the last of them read the config', async () => {
+  const name = 'gateway_config_last_reload_timestamp_seconds';
+  const readAt = (seconds: number): ReturnType<typeof worker> => worker(1, '0', gauge(name, seconds));
+  const machine = new Machine();
+  machine.learn(1, readAt(1_700_000_020));
+  machine.learn(2, readAt(1_700_000_010));
+  expect((await machine.text()).split('\n')).toContain(`${name} 1700000020`);
 });

@@ -63,6 +63,7 @@ describe('a scrape', () => {
     ]) {
       expect(total(samples, name)).toBeGreaterThan(0);
     }
+    expect(total(samples, 'process_virtual_memory_bytes')).toBeGreaterThan(total(samples, 'process_resident_memory_bytes'));
     expect(total(samples, 'process_max_fds')).toBeGreaterThan(total(samples, 'process_open_fds'));
     expect(samples.filter(({ name }) => name.startsWith('nodejs_eventloop_lag_')).every(({ value }) => value >= 0)).toBe(true);
     expect(total(samples, 'gateway_build_info', { version })).toBe(1);
