@@ -6,7 +6,7 @@ import { createLogger } from '../../../core/logger.ts';
 import { Exporter, pauseMs } from '../../../plugins/log/otel/exporter.ts';
 import type { ExporterParts } from '../../../plugins/log/otel/exporter.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
-import { answers, hangs } from '../../_kit/upstream.ts';
+import { answers, hangs, pause } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { freePort } from '../../_kit/servers.ts';
 import { contentOf, gatewayOf, provider } from '../../core/scene.ts';
@@ -118,6 +118,24 @@ describe('the exporter', () => {
     for (const { size } of collector.asked) expect(size).toBeLessThan(mebibyte);
   });
 
+  it('sends the spans that came during an export, without waiting for further ones', async () => {
+    let answer = (): void => {};
+    const collector = await startCollector(async (response, asked) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      await answers({})(response, asked);
+    }, answers({}));
+    const { exporter } = exporterTo(collector.url);
+    exporter.add('1');
+    await collector.exports(1);
+    exporter.add('2');
+    // the interval, of a millisecond, ends before the export does
+    await pause(20);
+    answer();
+    await collector.exports(2);
+    expect(received(collector)).toEqual([[1], [2]]);
+    await exporter.close(2000);
+  });
+
   it('sends a larger request alone', async () => {
     const collector = await startCollector();
     const { exporter } = exporterTo(collector.url);
@@ -199,6 +217,14 @@ describe('the exporter', () => {
     expect(all.length).toBeLessThanOrEqual(12);
   });
 
+  it('has room for new spans once others have been sent', async () => {
+    const collector = await startCollector();
+    const { exporter } = exporterTo(collector.url, { queueBytes: 5 });
+    exporter.add('1000');
+    await expect.poll(() => (exporter.add('2000'), received(collector))).toContainEqual([2000]);
+    await exporter.close(2000);
+  });
+
   it('says how many spans of a batch a collector rejected', async () => {
     const collector = await startCollector(answers({ partialSuccess: { rejectedSpans: '2', errorMessage: 'too old' } }));
     const { exporter, lines } = exporterTo(collector.url);
@@ -230,6 +256,14 @@ describe('the exporter', () => {
     exporter.add('1');
     await exporter.close(2000);
     expect(lines[0]?.['said']).toContain('no access for [redacted] with [redacted]');
+  });
+
+  it('logs only the beginning of what the collector answers', async () => {
+    const collector = await startCollector(answers('x'.repeat(10_000), { status: 400 }));
+    const { exporter, lines } = exporterTo(collector.url);
+    exporter.add('1');
+    await exporter.close(2000);
+    expect(String(lines[0]?.['said']).length).toBe(300);
   });
 
   it('judges an answer that is not JSON by its status', async () => {

@@ -126,6 +126,31 @@ describe('a request', () => {
     expect(attributes).not.toHaveProperty('gen_ai.response.id');
   });
 
+  it('has the parameters that the caller set', async () => {
+    const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
+    const set = { model: 'thinker', reasoning_effort: 'high', n: 2, top_p: 0.9, frequency_penalty: 0.5, presence_penalty: 0.25 };
+    expect((await gateway.chat({ ...set, response_format: { type: 'json_object' } })).status).toBe(200);
+    expect((await gateway.chat({ response_format: { type: 'text' } })).status).toBe(200);
+    const [one, other] = (await spans()).filter(({ kind }) => kind === CLIENT);
+    expect(one?.attributes).toMatchObject({
+      'gen_ai.output.type': 'json',
+      'gen_ai.request.choice.count': 2,
+      'gen_ai.request.reasoning.level': 'high',
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.frequency_penalty': 0.5,
+      'gen_ai.request.presence_penalty': 0.25,
+    });
+    expect(other?.attributes).toMatchObject({ 'gen_ai.output.type': 'text' });
+  });
+
+  it('has no cost where the price of its model is not known, because a cost of 0 would be added up', async () => {
+    const { url } = await provider();
+    const models = [{ id: 'plain', providers: [{ providerId: 'up', externalId: 'plain-1' }] }];
+    const { gateway, spans } = await exporter(oneUpstream(url, { models }));
+    expect((await gateway.chat({})).status).toBe(200);
+    expect(first(await spans()).attributes).not.toHaveProperty('gateway.cost_dollars');
+  });
+
   it('marks its usage as an estimate where it is one', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
     await gateway.chat({});
@@ -297,6 +322,20 @@ describe('an error', () => {
       [{}, undefined, 'client_closed'],
     ]);
     expect(first(all).attributes['gateway.outcome']).toBe('gone');
+  });
+
+  it('is no failure either where the caller leaves in the middle of a stream, although its status is 200', async () => {
+    const leaving = new AbortController();
+    const endless = (await provider(streams(said('a', 'b').slice(0, 2), { end: 'hang' }))).url;
+    const { gateway, spans } = await exporter(oneUpstream(endless));
+    const reply = await gateway.post(
+      { model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true },
+      { signal: leaving.signal },
+    );
+    await reply.body?.getReader().read();
+    leaving.abort();
+    await expect.poll(() => gateway.records).toHaveLength(1);
+    expect(about(first(await spans()))).toEqual([{}, 200, 'client_closed']);
   });
 });
 
