@@ -42,6 +42,14 @@ describe('a dry run', () => {
     expect(gateway.asked()).toBe(0);
   });
 
+  it('counts 1,024 tokens for an answer without a limit, and as many for each of several answers', async () => {
+    const gateway = await twoTargets({ routing: { default: { strategy: 'ordered' } } });
+    const costOf = async (more: object): Promise<string | null | undefined> =>
+      (await explained(gateway, more)).candidates[0]?.estimatedCost;
+    expect(await costOf({})).toBe(await costOf({ max_tokens: 1024 }));
+    expect(await costOf({ n: 3 })).toBe(await costOf({ max_tokens: 3 * 1024 }));
+  });
+
   it('does not wait for the end of a rest, and says that the request itself would', async () => {
     const up = await provider(answers({}, { status: 429, headers: { 'retry-after': '50' } }));
     const gateway = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0, max_ms: 60_000 } } } }));

@@ -167,3 +167,22 @@ describe('the user agent is on record', () => {
     ['as null where there is none', {}, null],
   ])('%s', async (_, headers, wanted) => expect(await agentOf(headers)).toBe(wanted));
 });
+
+describe('the id that a caller gave to its request is on record', () => {
+  it.each<[string, string | null]>([
+    ['order-7:a_b.c', 'order-7:a_b.c'],
+    ['a'.repeat(128), 'a'.repeat(128)],
+    ['a'.repeat(129), null],
+    ['a sentence', null],
+  ])('%s as %s', async (sent, wanted) => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({}, { 'x-request-id': sent });
+    expect(records[0]?.clientRequestId).toBe(wanted);
+  });
+});
+
+it('a plain reply has no time of a first token on record, because its caller sees all of it at once', async () => {
+  const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+  await chat({});
+  expect(records[0]).toMatchObject({ outcome: 'answered', timeToFirstTokenMs: null, tokensPerSecond: null });
+});
