@@ -353,6 +353,15 @@ describe('the trace', () => {
     expect(all[1]).toMatchObject({ traceId: parent.traceId, parentSpanId: first(all).spanId });
   });
 
+  it.each([
+    ['with a letter of another alphabet', 'vendor=\u00e4'],
+    ['of more than 512 characters', `vendor=${'v'.repeat(512)}`],
+  ])('is taken without a state %s, which other tracers would not read', async (_, tracestate) => {
+    const { all } = await traced({ traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate });
+    expect(first(all).traceId).toBe(parent.traceId);
+    expect(first(all)).not.toHaveProperty('traceState');
+  });
+
   it('is otherwise made from the id of the request, so that the log finds it', async () => {
     const { id, all } = await traced({});
     expect(first(all)).toMatchObject({ traceId: id.slice(0, 32), spanId: id.slice(32, 48), flags: 3 });
@@ -472,6 +481,28 @@ describe('the text of a conversation', () => {
         finish_reason: 'stop',
       },
     ]);
+  });
+
+  it('has earlier thinking, a refusal and the parts of what a tool gave', async () => {
+    const up = await provider(answers(completion('', { refusal: 'not this' })));
+    const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
+    const earlier = [
+      { role: 'assistant', content: 'so', reasoning_content: 'the first thought' },
+      { role: 'tool', tool_call_id: 'call-1', content: [{ type: 'text', text: 'seen' }] },
+    ];
+    await gateway.chat({ messages: [...messages.slice(0, 3), earlier[1], earlier[0], { role: 'user', content: 'and?' }] });
+    const { attributes } = last(await spans());
+    expect(JSON.parse(attributes['gen_ai.input.messages']).slice(3, 5)).toEqual([
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call-1', response: [{ type: 'text', content: 'seen' }] }] },
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'the first thought' },
+          { type: 'text', content: 'so' },
+        ],
+      },
+    ]);
+    expect(JSON.parse(attributes['gen_ai.output.messages'])[0].parts).toEqual([{ type: 'text', content: 'not this' }]);
   });
 
   it('stays if the request asks that its bodies are not stored', async () => {
