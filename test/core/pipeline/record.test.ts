@@ -186,3 +186,15 @@ it('a plain reply has no time of a first token on record, because its caller see
   await chat({});
   expect(records[0]).toMatchObject({ outcome: 'answered', timeToFirstTokenMs: null, tokensPerSecond: null });
 });
+
+it('the thinking of several answers is on record as one text, with an empty line between them', async () => {
+  const choice = (index: number): object => ({
+    index,
+    message: { role: 'assistant', content: 'so', reasoning: `Think ${index}.` },
+    finish_reason: 'stop',
+  });
+  const up = await provider(answers({ choices: [choice(0), choice(1)] }));
+  const { chat, records } = await gatewayOf(oneUpstream(up.url));
+  await chat({ n: 2 });
+  expect(records[0]?.reasoningContent).toBe('Think 0.\n\nThink 1.');
+});

@@ -234,6 +234,29 @@ describe('a hit', () => {
     expect(up.asked).toHaveLength(1);
   });
 
+  it('has the last counts of a provider that counts with each piece', async () => {
+    const counting = (text: string, counted: number): string =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }], usage: { ...usage, completion_tokens: counted } })}\n\n`;
+    const up = await provider(streams([counting('a', 1), counting('b', 2), event({}, 'stop'), 'data: [DONE]\n\n']));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await (await gateway.chat({ stream: true }, on)).text();
+    const reply = (await (await gateway.chat({}, on)).json()) as any;
+    expect([reply.choices[0].message.content, reply.usage.completion_tokens]).toEqual(['ab', 2]);
+    expect(up.asked).toHaveLength(1);
+  });
+
+  it('has the arguments of each of several tool calls whose pieces came by turns', async () => {
+    const call = (index: number, more: object): string => event({ tool_calls: [{ index, ...more }] });
+    const begun = [0, 1].map((at) => call(at, { id: `call_${at}`, type: 'function', function: { name: 'weather', arguments: '' } }));
+    const pieces = ['{"a":', '{"b":', '1}', '2}'].map((piece, at) => call(at % 2, { function: { arguments: piece } }));
+    const up = await provider(streams([...begun, ...pieces, event({}, 'tool_calls'), 'data: [DONE]\n\n']));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await (await gateway.chat({ stream: true }, on)).text();
+    const reply = (await (await gateway.chat({}, on)).json()) as any;
+    expect(reply.choices[0].message.tool_calls.map((one: any) => one.function.arguments)).toEqual(['{"a":1}', '{"b":2}']);
+    expect(up.asked).toHaveLength(1);
+  });
+
   it.each([
     ['cut anywhere', ['UklG', 'Rg', '==']],
     ['encoded one by one', ['Uk', 'Ug', 'Rg'].map((piece) => `${piece}==`)],
