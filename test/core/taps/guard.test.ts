@@ -1,5 +1,5 @@
 /** The traps of tapable: each shown on a bare hook first, then on a guarded one. */
-import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, SyncHook, SyncWaterfallHook } from 'tapable';
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { guard } from '../../../core/taps/guard.ts';
@@ -22,6 +22,7 @@ const bareHooks = () => ({
   settle: new SyncWaterfallHook<[object], object>(['record']),
   log: new AsyncParallelHook<[string]>(['record']),
   open: new AsyncSeriesBailHook<[string], unknown>(['context']),
+  health: new AsyncSeriesWaterfallHook<[string], unknown>(['report']),
 });
 
 function guarded(): Scene {
@@ -301,6 +302,24 @@ describe('an observer that is late', () => {
     for (let times = 0; times < 3; times++) await call();
     expect([await call(300), await call(300)]).toEqual([0, 300]);
     expect(told().slice(3)).toEqual(['info']);
+  });
+
+  it('at health is waited for each time, because the report needs what it returns', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as } = guarded();
+    let afterMs = 5000;
+    as('a/one', () =>
+      hooks.health.tapPromise('a/one', async () => await new Promise((resolve) => setTimeout(() => resolve('of a/one'), afterMs))),
+    );
+    const call = async (): Promise<unknown> => {
+      const reported = hooks.health.promise('before');
+      await vi.advanceTimersByTimeAsync(1000);
+      return await reported;
+    };
+    expect([await call(), await call(), await call()]).toEqual(['before', 'before', 'before']);
+    afterMs = 10;
+    expect(await call()).toBe('of a/one');
   });
 
   it('only now and then is always waited for', async () => {

@@ -237,6 +237,18 @@ describe('a budget', () => {
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });
 
+  test('refuses a request without a known price where one of several budgets of a value does, whatever their order', async () => {
+    const unpriced = (url: string, budgets: readonly object[]): Record<string, unknown> => {
+      const base = oneUpstream(url, { limits: budgets }) as any;
+      return { ...base, models: [{ ...base.models[0], pricing: { image: '0.01' } }] };
+    };
+    const budgets = [budget('5', { unknown: 'refuse' }), budget('1')];
+    for (const limits of [budgets, budgets.toReversed()]) {
+      const { gateway } = await scene({ config: (url) => unpriced(url, limits) });
+      expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(402);
+    }
+  });
+
   test('has the same amount left where a clock went past midnight and was set back, and its holds are never negative', async () => {
     const held = gate();
     const { gateway, upstream, clock } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.002', per: 'day' } }] });

@@ -12,6 +12,12 @@ const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id
 const perMinute = (count: number, more: object = {}): object => ({ by: 'meta.tenant-id', requests_per_minute: count, ...more });
 
 describe('requests per minute', () => {
+  test('are not counted for a header without a value, because the log shows such a request without the name', async () => {
+    const { gateway } = await scene({ limits: [perMinute(1)] });
+    const next = async (): Promise<number> => await statusOf(gateway.chat({}, tenant('')));
+    expect([await next(), await next()]).toEqual([200, 200]);
+  });
+
   test('are refused above the limit, for each value separately, and callers without limits get no limit headers', async () => {
     const { gateway, upstream } = await scene({ limits: [perMinute(2)] });
     const first = await gateway.chat({}, tenant('acme'));
