@@ -6,6 +6,7 @@ import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { tellReload } from '../../../core/host/reloads/history.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { version } from '../../../core/version.ts';
+import { PluginMeters } from '../../../plugins/log/metrics/plugins.ts';
 import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
 import { anyText } from '../../_kit/fuzz.ts';
@@ -456,6 +457,13 @@ describe('the counters', () => {
     expect(total(await scrape(afresh), 'gateway_requests_total')).toBe(0);
     await afresh.close();
   });
+});
+
+it('the time of a plugin includes that of all gateways before, also after several reloads', () => {
+  const meters = new PluginMeters();
+  for (const ms of [1000, 2000]) meters.begin(() => new Map([['log/cost', ms]]))();
+  meters.begin(() => new Map([['log/cost', 500]]));
+  expect(total(parseExposition(meters.text()), 'gateway_plugin_seconds_total', { plugin: 'log/cost' })).toBe(3.5);
 });
 
 describe('labels of metadata', () => {

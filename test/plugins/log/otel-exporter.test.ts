@@ -136,6 +136,19 @@ describe('the exporter', () => {
     await exporter.close(2000);
   });
 
+  it('collects small spans again after a batch of 1 MiB', async () => {
+    const collector = await startCollector();
+    const { exporter } = exporterTo(collector.url, { intervalMs: 600_000 });
+    exporter.add(`"${'x'.repeat(mebibyte)}"`);
+    await collector.exports(1);
+    // after a whole request to the same server, the exporter has read its answer
+    await (await fetch(collector.url, { method: 'POST', body: '{"spans":[]}' })).text();
+    exporter.add('1');
+    exporter.add('2');
+    await exporter.close(2000);
+    expect(received(collector).slice(2)).toEqual([[1, 2]]);
+  });
+
   it('sends a larger request alone', async () => {
     const collector = await startCollector();
     const { exporter } = exporterTo(collector.url);
