@@ -141,6 +141,7 @@ describe('a tap that returns a value that its hook does not take', () => {
       (candidates) =>
         candidates.map(({ provider, model, mapping }: Record<string, object>) => ({ provider, model, mapping, dropped: null })),
     ],
+    ['route', 'a candidate whose weight is no number', (candidates) => candidates.map((one: object) => ({ ...one, weight: NaN }))],
     ['opened', 'an adjustment that is null', (source) => ({ ...source, adjustments: [null] })],
     ['chunk', 'a text that is undefined', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
     ['chunk', 'a text with the choice -1', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
@@ -177,6 +178,9 @@ describe('a tap that returns a value that its hook does not take', () => {
     ['metadata that is no text', (record) => ({ ...record, metadata: { n: 1 } })],
     ['counts that are text', (record) => ({ ...record, usage: { promptTokens: '3' } })],
     ['an attempt that is null', (record) => ({ ...record, attempts: [null] })],
+    ['times of plugins that are null', (record) => ({ ...record, timings: null })],
+    ['a target that was ruled out and is null', (record) => ({ ...record, ruledOut: [null] })],
+    ['an adjustment that is null', (record) => ({ ...record, adjustments: [null] })],
     ['a time that is not a date', (record) => ({ ...record, createdAt: 'yesterday' })],
     ['a status that is not a number', (record) => ({ ...record, status: Number.NaN })],
     [

@@ -8,7 +8,7 @@ import { limitMetrics } from '../../../../plugins/route/limits/shown.ts';
 import { Sums } from '../../../../plugins/route/limits/sums.ts';
 import { run, start } from '../../../_kit/executable.ts';
 import { asking } from './redis-scene.ts';
-import { costOfOne, noon, scene, statusOf } from './scene.ts';
+import { costOfOne, gate, noon, scene, statusOf } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
 const limits = [
@@ -17,6 +17,25 @@ const limits = [
 ];
 
 describe('the limits', () => {
+  test('have a budget as used to the share that is spent or that running requests may still cost', async () => {
+    const held = gate();
+    const { gateway } = await scene({ limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }], step: held.step });
+    const running = gateway.chat({ max_tokens: 400_000 });
+    await expect.poll(() => held.waiting()).toBe(1);
+    const { data } = (await (await gateway.get('/api/limits')).json()) as any;
+    held.letGo();
+    await statusOf(running);
+    expect([data[0].used, data[0].share]).toEqual(['0', Number(data[0].held)]);
+    expect(data[0].share).toBeGreaterThan(0.8);
+  });
+
+  test('have a budget of 0 dollars as full, before those that have room', async () => {
+    const { gateway } = await scene({ limits: [...limits, { by: 'all', budget: { dollars: '0', per: 'day' } }] });
+    await statusOf(gateway.chat({}, tenant('acme')));
+    const { data } = (await (await gateway.get('/api/limits')).json()) as any;
+    expect(data[0]).toMatchObject({ by: 'all', limit: 'budget', allowed: '0', share: 1 });
+  });
+
   test('are listed with their use, the fullest first', async () => {
     const { gateway } = await scene({ limits });
     await statusOf(gateway.chat({}, tenant('acme')));
