@@ -131,6 +131,9 @@ const isOfCounts: Holds = (value) => isObjectOf(value, isCount);
 const isFieldValue: Holds = (value) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 const isOfFieldValues: Holds = (value) => isObjectOf(value, isFieldValue);
 
+const isTextOrNull: Holds = (value) => isNullOr(value, isText);
+const isFieldsOrNull: Holds = (value) => isNullOr(value, isFields);
+
 const isOfSameRequest = (value: Fields, before: Fields): boolean =>
   value['id'] === before['id'] && value['createdAt'] === before['createdAt'] && Number.isInteger(value['status']);
 
@@ -143,6 +146,10 @@ function isRecord(value: unknown, given: unknown): boolean {
   return (
     isFields(value) &&
     isOfSameRequest(value, before) &&
+    isSameOr(value['cost'], before['cost'], isTextOrNull) &&
+    isSameOr(value['model'], before['model'], isTextOrNull) &&
+    isSameOr(value['provider'], before['provider'], isTextOrNull) &&
+    isSameOr(value['error'], before['error'], isFieldsOrNull) &&
     isSameOr(value['usage'], before['usage'], isOfCounts) &&
     isSameOr(value['metadata'], before['metadata'], isOfTexts) &&
     isSameOr(value['fields'], before['fields'], isOfFieldValues) &&
