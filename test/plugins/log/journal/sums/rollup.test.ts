@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { ruleOf } from '../../../../../plugins/log/journal/sums/rollup-rules.ts';
 import { complete, summed } from '../../../../../plugins/log/journal/sums/rollup.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
@@ -328,4 +329,9 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
   test('too many values are recognised, although each slice has few', async () => {
     expect(await ask('meta.user')).toEqual(raw.get('meta.user'));
   });
+});
+
+test('kept sums know a class of statuses in capital letters too, as the records do', () => {
+  const rule = ruleOf({ field: 'status', operator: 'in', values: ['4XX'] });
+  expect(['404', '499', '500'].map((status) => rule?.keeps(status))).toEqual([true, true, false]);
 });
