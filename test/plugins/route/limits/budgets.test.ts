@@ -470,6 +470,9 @@ describe('what was spent', () => {
           `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`,
       ),
     );
+    const all = memoryLog();
+    const whole = keeping({ ...all, status: async () => ({ ...(await all.status()), retentionDays: 0 }) });
+    expect(messages(await scene({ limits: [budget('1', { per: 'total' })], plugins: [whole] }))).toEqual([]);
     expect(messages(await scene({ limits: [budget('1')] }))).toEqual([
       'there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends',
     ]);
