@@ -10,7 +10,7 @@ import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type Fields, isFields } from './fields.ts';
 import { parseAnswer } from './json.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
-import { isCredential, maskable, mayBeSecret, quotable, Secret, spellingsOf } from '../secret.ts';
+import { isCredential, mask, maskable, mayBeSecret, quotable, Secret, spellingsOf } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
@@ -339,8 +339,8 @@ const longestMessage = 2048;
  */
 export function sanitise(message: string, provider: Provider): string {
   let clean = message;
-  for (const secret of secretsOf(provider)) clean = clean.replaceAll(secret, '[redacted]');
-  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}|(?<=\bAPI key ID: )[\w-]+/g, '[redacted]');
+  for (const secret of secretsOf(provider)) clean = clean.replaceAll(secret, mask);
+  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}|(?<=\bAPI key ID: )[\w-]+/g, mask);
   if (Buffer.byteLength(clean) <= longestMessage) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
 }

@@ -1,7 +1,7 @@
 /** The headers of a request to a provider. */
 import type { Provider } from '../../../core/config.ts';
 import type { SentRequest } from '../../../core/pipeline/context.ts';
-import { isCredential } from '../../../core/secret.ts';
+import { isCredential, mask } from '../../../core/secret.ts';
 import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
 import { version } from '../../../core/version.ts';
 
@@ -58,6 +58,6 @@ export class SentToProvider implements SentRequest {
   // cost: only a reference to the request is kept here: the headers are put together when the record is written
   get headers(): Readonly<Record<string, string>> {
     const own = Object.keys(this.#provider.headers).filter((name) => !isCredential(name));
-    return { ...always, ...this.#wire.headers, ...Object.fromEntries(own.map((name) => [name, '[redacted]'])) };
+    return { ...always, ...this.#wire.headers, ...Object.fromEntries(own.map((name) => [name, mask])) };
   }
 }
