@@ -112,8 +112,9 @@ export async function startGateway(parts: GatewayParts): Promise<RunningGateway>
     throw error;
   }
 
+  seal();
   const pipeline = { hooks, catalogue: createCatalogue(config, clock), logger, refusals: kept.refusals };
-  const service = createService({ config, pipeline, endpoints: seal(), doors, clock, inFlight: kept.inFlight, signIns, keys });
+  const service = createService({ config, pipeline, endpoints, doors, clock, inFlight: kept.inFlight, signIns, keys });
   const pages = endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }]));
   const leave = (): void => void (isLeaving = true);
   let closed: Promise<void> | null = null;
