@@ -43,13 +43,12 @@ export async function openStream(exchange: Exchange, parts: StreamParts): Promis
   const begins = first.then(() => true);
   const began = await within(begins, exchange.config.server.limits.keepAliveMs, false);
   exchange.committed = true;
-  return new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive);
+  return new Pump({ exchange, attempts, ...parts }, first, began ? null : keepAlive);
 }
 
 interface PumpParts extends StreamParts {
   readonly exchange: Exchange;
   readonly attempts: Attempts;
-  readonly first: Promise<readonly Chunk[] | null>;
 }
 
 /**
@@ -66,9 +65,9 @@ class Pump implements StreamedBody {
   #isReading = false;
   #isOver = false;
 
-  constructor(parts: PumpParts, greeting: string | null) {
+  constructor(parts: PumpParts, first: Promise<readonly Chunk[] | null>, greeting: string | null) {
     this.#parts = parts;
-    this.#first = parts.first;
+    this.#first = first;
     this.#greeting = greeting;
   }
 
