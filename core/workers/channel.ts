@@ -51,7 +51,7 @@ export class Channel {
     end.on('message', (message, socket) => this.#take(message as Message, socket as Socket | undefined));
     this.whenClosed = new Promise((resolve) => {
       end.once('disconnect', () => {
-        this.#fail();
+        for (const id of this.#calls.keys()) this.#settle(id)?.reject(new Error(ended));
         resolve();
       });
     });
@@ -138,10 +138,6 @@ export class Channel {
     const waiting = this.#calls.get(id);
     this.#calls.delete(id);
     return waiting;
-  }
-
-  #fail(): void {
-    for (const id of this.#calls.keys()) this.#settle(id)?.reject(new Error(ended));
   }
 }
 
