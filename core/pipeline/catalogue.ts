@@ -193,7 +193,7 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
   if (policy.fallbacks.length === 0) return candidates;
   const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
   const others = candidates.filter((candidate) => !behind.includes(candidate));
-  const standing = others.filter(({ dropped }) => dropped === null);
+  const standing = others.filter(stands);
   const placed = inOrder(
     standing.filter(({ isFallback }) => !isFallback),
     others,
@@ -207,11 +207,11 @@ const stands = ({ dropped }: Candidate): boolean => dropped === null;
 /** Whether a plugin such as the cache answers in place of the provider that would be asked first. */
 export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof candidates.find(stands)?.answeredBy === 'string';
 
-const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
+const isStandby = (candidate: Candidate): boolean => candidate.isFallback && stands(candidate);
 
 /** Every target of the providers that are on. */
 export const offered = ({ models, providers }: Config): Candidate[] =>
-  models.flatMap((model) => candidatesOf(model, providers)).filter(({ dropped }) => dropped === null);
+  models.flatMap((model) => candidatesOf(model, providers)).filter(stands);
 
 function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, share = 1): Candidate[] {
   return model.providers.flatMap((mapping: Mapping) => {
