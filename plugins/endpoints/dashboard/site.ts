@@ -1,9 +1,11 @@
-/** The page and its files over HTTP. They hold no data, so everybody may load them. */
+/**
+ * The page and its files over HTTP. They hold no data, so everybody may load them. Their headers
+ * allow no content from other sites, no markup made from texts, and no frames around the page.
+ */
 import { GatewayError } from '../../../core/errors.ts';
 import type { EndpointRequest, Routes } from '../../../core/http/routes.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
-import { assetHeaders, pageHeaders } from './page-headers.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
 
@@ -27,10 +29,45 @@ function below(site: StaticFiles, { arrived, params }: EndpointRequest): Answer 
     throw new GatewayError('unknown_url', `The dashboard has no file ${path.slice(0, 100)}.`, { headers });
   }
   const answer = serveFile(file, arrived.headers);
-  return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
+  return { ...answer, headers: { ...common, ...answer.headers } };
 }
 
 /** The page at a path below `/dashboard/`. `logs/<id>` is the page of one request; every other path is the name of its page. */
 function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Answer {
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
+}
+
+/** The headers of every file, and of the page. */
+const common = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/** The headers of a page. `scriptHash` is the hash of the import map, the only script inside the page. */
+function pageHeaders(scriptHash: string): Record<string, string> {
+  const policy = {
+    'default-src': "'none'",
+    'script-src': `'self' '${scriptHash}'`,
+    'style-src': "'self'",
+    'img-src': "'self' data:",
+    'font-src': "'self'",
+    'connect-src': "'self'",
+    'form-action': "'self'",
+    'frame-ancestors': "'none'",
+    'base-uri': "'none'",
+    // safety: no library can turn a string into markup or code
+    'require-trusted-types-for': "'script'",
+  };
+  return {
+    ...common,
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': Object.entries(policy)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('; '),
+    'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+    'x-frame-options': 'DENY',
+  };
 }
