@@ -11,11 +11,7 @@ import type { RunningFile } from './running-files.ts';
 import { startSuccessor } from './succession.ts';
 import type { Origin, Successor } from './succession.ts';
 
-interface EndingParts {
-  /** The gateway that serves now. */
-  readonly current: Serving['current'];
-  readonly watching: Serving['watching'];
-  readonly listening: Serving['listening'];
+interface EndingParts extends Serving {
   readonly logger: Logger;
   readonly file: RunningFile;
   readonly origin: Origin;
