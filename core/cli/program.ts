@@ -7,7 +7,7 @@ import { editorSchema } from '../../config/resolve/editor.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { told } from '../../config/written.ts';
 import type { Bound, Config } from '../config.ts';
-import { Exit, messageOf, UsageError } from '../exit.ts';
+import { Exit, UsageError } from '../exit.ts';
 import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
 import type { NewAdminKey, UnkeptKeys } from '../host/admin-key.ts';
 import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
@@ -21,7 +21,7 @@ import { PortInUse, UnusableSocket } from '../http/bind.ts';
 import { createLogger, type Write } from '../logger.ts';
 import { serveAlone } from '../run/alone.ts';
 import { serveWithWorkers } from '../run/parent.ts';
-import { codeOf } from '../run/serving.ts';
+import { exit } from '../run/serving.ts';
 import type { Starting } from '../run/serving.ts';
 import { numberOfWorker, serveForParent } from '../run/worker.ts';
 import { counted, printableLines } from '../table.ts';
@@ -112,12 +112,6 @@ const build = (
   peers: WorkerPeers | null = null,
   write = toStderr,
 ): Promise<RunningGateway> => startGateway({ config, plugins, write, states, peers });
-
-const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => build(good).catch(exit);
-
-function exit(error: unknown): never {
-  throw new Exit(codeOf(error), messageOf(error));
-}
 
 /** A new admin key that the operator has not seen yet. */
 let untold: NewAdminKey | null = null;
@@ -333,7 +327,7 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
     output,
     askRunning: createAskRunning({ config, file: resolve(file) }, output.say),
     begin: () => warn(loaded.warnings),
-    start: startOrExit,
+    start: (good) => build(good).catch(exit),
   });
 }
 

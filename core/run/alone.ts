@@ -1,12 +1,12 @@
 /** One process that serves by itself (`server.workers: 1`). */
-import { Exit, messageOf } from '../exit.ts';
+import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { watchLoop } from '../host/threads/watchdog.ts';
 import { prepareToBind } from '../http/bind.ts';
 import { listen } from '../http/listen.ts';
-import { codeOf, isFaulty, refuseOpenPort } from './serving.ts';
+import { exit, isFaulty, refuseOpenPort } from './serving.ts';
 import type { Beginning, Serving, Starting } from './serving.ts';
 
 export async function serveAlone(
@@ -15,9 +15,7 @@ export async function serveAlone(
 ): Promise<Serving> {
   const { config } = first;
   prepareToBind({ ...config.server, inherited });
-  let current = await build(first).catch((error: unknown) => {
-    throw new Exit(codeOf(error), messageOf(error));
-  });
+  let current = await build(first).catch(exit);
   const listening = await listen({ ...config.server, inherited, service: () => current });
   const { url, address, adopt } = listening;
   refuseOpenPort(address, config, inherited);

@@ -1,6 +1,6 @@
 /** The interface of what the program starts: something that serves a port, in this process alone or with workers. */
 import type { Bound, Config } from '../config.ts';
-import { Exit } from '../exit.ts';
+import { Exit, messageOf } from '../exit.ts';
 import type { UnkeptKeys } from '../host/admin-key.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { Places } from '../host/places.ts';
@@ -75,3 +75,8 @@ export function refuseOpenPort(address: string, { server: { host, isGuarded } }:
 /** The exit code of an error: its own, or that of a fault in the config. */
 export const codeOf = (error: unknown): number =>
   (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);
+
+/** Ends the program with the exit code and the message of an error. */
+export function exit(error: unknown): never {
+  throw new Exit(codeOf(error), messageOf(error));
+}
