@@ -139,7 +139,9 @@ export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHoo
     : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".');
 }
 
-const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-key', 'api-key'].some((name) => headers[name] !== undefined);
+/** Whether a request names a key, valid or not. */
+export const sendsKey = ({ headers }: Pick<Exchange, 'headers'>): boolean =>
+  (headers['authorization'] ?? headers['x-api-key'] ?? headers['api-key']) !== undefined;
 
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {

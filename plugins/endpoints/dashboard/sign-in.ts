@@ -7,6 +7,7 @@ import { parseJson } from '../../../core/wire/json.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Arrived, Principal } from '../../../core/pipeline/context.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import { sendsKey } from '../../../core/pipeline/pipeline.ts';
 import type { EndpointRequest, Routes } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 
@@ -65,15 +66,13 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
    * key of the config. The log names such requests by the key `dashboard`.
    */
   const caller = (arrived: Arrived): Principal | undefined => {
-    const { headers } = arrived;
     // cost: most requests have no cookie and end here, before a session is checked
-    if (headers['cookie'] === undefined || keyHeaders.some((name) => headers[name] !== undefined)) return undefined;
-    return isOwnPage(headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
+    if (arrived.headers['cookie'] === undefined || sendsKey(arrived)) return undefined;
+    return isOwnPage(arrived.headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
   };
   return { begin, end, caller };
 }
 
-const keyHeaders = ['authorization', 'x-api-key', 'api-key'];
 const dashboardCaller: Principal = { key: 'dashboard', models: null, metadata: {} };
 
 type Headers = EndpointRequest['arrived']['headers'];
