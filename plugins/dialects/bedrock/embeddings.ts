@@ -2,9 +2,10 @@
  * Embeddings at Amazon Bedrock, by the operation InvokeModel, whose body is the model's own. wire: Amazon Bedrock: Titan Text
  * Embeddings (one text in a call), Cohere Embed (at most 96).
  */
-import type { ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
+import type { ChatRequest } from '../../../core/chat.ts';
 import type { Embedder, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
+import { textInput } from '../../../core/wire/checks.ts';
 import { countOf, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
@@ -21,7 +22,7 @@ const titan: Embedder = {
   most: 1,
   encode: ([input = ''], request, target) =>
     invoke(
-      { inputText: textOf(input), ...(request.ask.dimensions !== null && { dimensions: request.ask.dimensions }) },
+      { inputText: textInput(input), ...(request.ask.dimensions !== null && { dimensions: request.ask.dimensions }) },
       { request, target, knows: ['normalize'] },
     ),
   decode: ({ body }) => {
@@ -40,7 +41,7 @@ const cohere: Embedder = {
     }
     return invoke(
       {
-        texts: inputs.map(textOf),
+        texts: inputs.map(textInput),
         input_type: request.rest['input_type'] ?? 'search_document',
         ...(dimensions !== null && { output_dimension: dimensions }),
       },
@@ -71,11 +72,6 @@ function invoke(
     body: JSON.stringify(sent),
     adjustments: adjustments.list,
   };
-}
-
-function textOf(input: EmbeddingAsk['inputs'][number]): string {
-  if (typeof input === 'string') return input;
-  throw new GatewayError('unsupported_value', 'This provider takes texts and no tokens. Send "input" as text.', { param: 'input' });
 }
 
 function numbersOf(vector: unknown): readonly number[] {

@@ -1,7 +1,7 @@
 /** Embeddings of Gemini models. wire: Gemini API: batchEmbedContents, at most 100 texts in one call. */
-import type { EmbeddingAsk } from '../../../core/chat.ts';
 import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
+import { textInput } from '../../../core/wire/checks.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { isVertex } from '../families/vertex.ts';
@@ -29,7 +29,7 @@ const embedder: Embedder = {
       ...(typeof task === 'string' && { taskType: task }),
       ...(typeof title === 'string' && { title }),
     };
-    const requests = inputs.map((input) => ({ model, content: { parts: [{ text: textOf(input) }] }, ...more }));
+    const requests = inputs.map((input) => ({ model, content: { parts: [{ text: textInput(input) }] }, ...more }));
     return {
       path: `${studioPath(externalId)}:batchEmbedContents`,
       headers: { 'content-type': 'application/json' },
@@ -45,8 +45,3 @@ const embedder: Embedder = {
     return { vectors: vectors as number[][], tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
   },
 };
-
-function textOf(input: EmbeddingAsk['inputs'][number]): string {
-  if (typeof input === 'string') return input;
-  throw new GatewayError('unsupported_value', 'This provider takes texts and no tokens. Send "input" as text.', { param: 'input' });
-}
