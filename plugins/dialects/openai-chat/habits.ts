@@ -206,13 +206,9 @@ export function habitsOf(vendor: Vendor, target: Target): Habits {
   if (found !== undefined) return found;
   const ofVendor = known.get(vendor) ?? new WeakMap<Target['mapping'], Habits>();
   known.set(vendor, ofVendor);
-  const habits = findHabits(vendor, target);
+  const habits = habitsNamed(vendor, target.mapping.externalId, target.model.id);
   ofVendor.set(target.mapping, habits);
   return habits;
-}
-
-function findHabits(vendor: Vendor, { mapping, model }: Target): Habits {
-  return habitsNamed(vendor, mapping.externalId, model.id);
 }
 
 /** The habits for a model by its name at the vendor and its id in the catalogue. */
