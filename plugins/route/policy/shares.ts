@@ -60,13 +60,17 @@ export class Shares {
   }
 
   /**
-   * Gives a turn to another participant. The participant that had the turn gets its former
-   * credit back, so that a participant that rests for long gets no more turns afterwards.
+   * Gives a turn to another participant, as if only those that stand had shared it. The others get their former credit back: a
+   * participant that rests for long gets no more turns afterwards, and those that stand get no fewer.
+   * @param to the place that gets the turn
    */
-  passOn({ places: [first], all }: Taken, to: string): void {
-    if (first === undefined) return;
-    first.account.credit += all - first.due;
-    this.#accountOf(to).credit += first.due - all;
+  passOn({ places, all }: Taken, to: number, stands: (place: number) => boolean): void {
+    let standing = 0;
+    for (const [at, { account, due }] of places.entries()) {
+      if (stands(at)) standing += due;
+      else account.credit -= due;
+    }
+    for (const [at, { account }] of places.entries()) account.credit += (at === 0 ? all : 0) - (at === to ? standing : 0);
   }
 
   /** Takes a turn back: nobody is asked. */

@@ -81,9 +81,11 @@ export class Turns {
     if (asked === first) return;
     const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
     if (hasItsPlace) return;
-    const to = placed.find(({ offer }) => offer.first.mapping === asked);
-    if (to === undefined) shares.undo(taken);
-    else shares.passOn(taken, to.offer.first.target);
+    const to = placed.findIndex(({ offer }) => offer.first.mapping === asked);
+    if (to < 0) return shares.undo(taken);
+    const standing = new Set<unknown>();
+    for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);
+    shares.passOn(taken, to, (at) => standing.has(placed[at]?.offer.first.mapping));
   }
 
   /** Called when the request is over. If it ended between the two taps of `route`, the next request gets its turn and its measurement. */

@@ -174,6 +174,22 @@ describe('weighted', () => {
     expect([asked, count(behind)]).toEqual(['d', { a: 1, b: 10, c: 10, d: 19 }]);
   });
 
+  it('gives each target its share again after two of three have rested for long', async () => {
+    const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
+    const ups = { a: await provider(limited, fine), b: await provider(limited, fine), c: await provider(fine) };
+    const { chat, post, records } = await gatewayOf({
+      providers: Object.fromEntries(
+        Object.entries(ups).map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k' }]),
+      ),
+      models: [{ id: 'plain', free: true, providers: Object.keys(ups).map((providerId) => ({ providerId, externalId: 'x' })) }],
+      routing: { default: { strategy: 'weighted', retry: { same_target: 0 } } },
+    });
+    for (let at = 0; at < 40; at++) await chat({});
+    for (const id of ['a', 'b']) await post({}, { path: `/api/targets/wake?name=${id}/x` });
+    for (let at = 0; at < 12; at++) await chat({});
+    expect(count(records.slice(-12).map(({ provider: id }) => id ?? ''))).toEqual({ a: 4, b: 4, c: 4 });
+  });
+
   it.each([
     ['its limit', { by: 'key', match: 'refused', tokens_per_minute: 1000 }],
     ['the limits of all providers', { by: 'provider', tokens_per_minute: 1000 }],
@@ -381,7 +397,7 @@ it('a target that only some requests can use gets its share of them, also after 
     );
   for (let at = 0; at < 100; at++) {
     const { order, taken } = turn('resting', 'other');
-    if (order[0]?.id === 'resting') shares.passOn(taken, 'other');
+    if (order[0]?.id === 'resting') shares.passOn(taken, 1, (at) => at === 1);
   }
   expect(count(Array.from({ length: 9 }, () => turn('resting', 'other', 'rare').order[0]?.id ?? ''))).toEqual({
     resting: 3,
