@@ -65,8 +65,9 @@ export class Turns {
 
   /**
    * If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked instead gets the turn.
-   * Without this, the next offer in the list would get the share of each offer that rests. If a cache has the answer, or no offer
-   * is left, nobody gets the turn: an offer that lost its turn without being asked would get fewer of the other requests.
+   * Without this, the next offer in the list would get the share of each offer that rests. If a cache has the answer, no offer is
+   * left, or a session has a target of its own, nobody gets the turn: an offer that lost its turn without being asked would get
+   * fewer of the other requests.
    */
   passOn(candidates: readonly Candidate[], context: object): void {
     const isKept = isAnswered(candidates);
@@ -80,7 +81,7 @@ export class Turns {
     const first = placed[0]?.offer.first.mapping;
     if (asked === first) return;
     const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
-    if (hasItsPlace) return;
+    if (hasItsPlace) return shares.undo(taken);
     const to = placed.findIndex(({ offer }) => offer.first.mapping === asked);
     if (to < 0) return shares.undo(taken);
     const standing = new Set<unknown>();

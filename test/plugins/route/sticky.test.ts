@@ -85,6 +85,19 @@ describe('sticky: meta.session-id', () => {
     expect([await askedBy(gateway.chat({})), await askedBy(gateway.chat({}))]).toEqual(['p0', 'p1']);
   });
 
+  it.each(['p0', 'p1'])('takes the turn of its own target and of no other, so both get their shares: %s', async (home) => {
+    const gateway = await scene('meta.session-id', { providers: 2, strategy: 'weighted' });
+    let session = 0;
+    while ((await askedBy(inSession(gateway, `session ${session}`))) !== home) session++;
+    const others: (string | null)[] = [];
+    for (let at = 0; at < 16; at++) {
+      // the two kinds of requests alternate, once in one order, once in the other
+      if (at !== 8) await inSession(gateway, `session ${session}`);
+      others.push(await askedBy(gateway.chat({})));
+    }
+    expect(others.filter((id) => id === home).length).toBeLessThanOrEqual(1);
+  });
+
   it('keeps the order of providers of `ordered`', async () => {
     const gateway = await scene('meta.session-id', { strategy: 'ordered' });
     expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(
