@@ -15,6 +15,7 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { absentUnder } from './absent.ts';
 import { unsupported } from './checks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
+import { inputItems, pageOf } from './input.ts';
 import { cannotStore, createKeptResponses, type KeptResponses, lookUp, type Owner } from './kept.ts';
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
 import type { DeletedResponse } from './wire.ts';
@@ -25,6 +26,16 @@ const about: About = {
   answer: { 'application/json': 'ResponseObject', 'text/event-stream': 'ResponsesEvent' },
 };
 const aboutKept: About = { summary: 'A response that is kept', answer: { 'application/json': 'ResponseObject' } };
+const aboutInput: About = {
+  summary: 'What a response that is kept was asked, as items',
+  query: {
+    order: 'desc, the newest item first, or asc.',
+    limit: 'Items on a page, from 1 to 100; 20 where absent.',
+    after: 'The id of the item before the page.',
+    include: 'reasoning.encrypted_content: reasoning items with their state. It may be given more than once, also as `include[]`.',
+  },
+  answer: { 'application/json': 'InputItemPage' },
+};
 const aboutDeleted: About = { summary: 'Delete a response that is kept', answer: { 'application/json': 'DeletedResponse' } };
 
 export default definePlugin({
@@ -55,6 +66,12 @@ export default definePlugin({
         path: `${prefix}/responses/:id`,
         about: aboutKept,
         handle: async (request) => await show(request, kept),
+      });
+      routes.add({
+        method: 'GET',
+        path: `${prefix}/responses/:id/input_items`,
+        about: aboutInput,
+        handle: async (request) => await showInput(request, kept),
       });
       routes.add({
         method: 'DELETE',
@@ -98,6 +115,16 @@ async function show(request: EndpointRequest, kept: KeptResponses): Promise<Answ
   const found = await kept.find(idIn(request), ownerIn(request));
   if (found === null) throw notKept(idIn(request));
   return json(found.response);
+}
+
+async function showInput(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
+  const { query } = request;
+  const id = idIn(request);
+  const found = await kept.find(id, ownerIn(request));
+  if (found === null) throw notKept(id);
+  // wire: the SDKs write a list with brackets behind its name (openai-node 7.57)
+  const wantsState = [...query.getAll('include'), ...query.getAll('include[]')].includes('reasoning.encrypted_content');
+  return json(pageOf(inputItems(found.messages, id.slice('resp_'.length), wantsState), query));
 }
 
 async function remove(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {

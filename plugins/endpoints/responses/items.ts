@@ -58,8 +58,8 @@ class Reading {
     else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
     else if (type === 'reasoning') this.#thought(param, item);
     // wire: items of tools that ran at a provider need null fields, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
-    else if (ran.has(type)) this.#ensureTurn().item(given as Fields, type);
-    else this.#alone(unknownItem(param, runByCaller.has(type) ? without(given as Fields, 'id') : (given as Fields), type));
+    else if (ran.has(type)) this.#ensureTurn().item(unlisted(given as Fields), type);
+    else this.#alone(unknownItem(param, runByCaller.has(type) ? without(given as Fields, 'id') : unlisted(given as Fields), type));
   }
 
   end(): Conversation {
@@ -237,7 +237,7 @@ function foundOf(param: string, item: Fields): Message {
     role: 'tool',
     tool_call_id: item['call_id'] as string,
     content: found.length === 0 ? 'No tool was found.' : found.join('\n'),
-    native: { fields: { item } },
+    native: { fields: { item: unlisted(item) } },
   };
 }
 
@@ -255,6 +255,13 @@ function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Na
         },
       };
 }
+
+/** The id of an input item that had none, in the list of those of a kept response. @param hex of the id of the response */
+export const listedId = (hex: string, at: number): string => `item_${hex}_${at}`;
+
+/** The item as it was before it was listed: providers refuse ids that they do not know. */
+const unlisted = (item: Fields): Fields =>
+  typeof item['id'] === 'string' && /^item_[\da-f]{32}_\d+$/.test(item['id']) ? without(item, 'id') : item;
 
 /** Fields that mean nothing to a provider of another format. `phase` says whether a message was a comment or the answer. */
 const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);

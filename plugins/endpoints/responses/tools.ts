@@ -177,7 +177,7 @@ export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, Ca
 }
 
 /** wire: a response does not repeat the credentials of an MCP server (OpenAI: Remote MCP). */
-const shown = (tool: Fields): Fields => (tool['type'] === 'mcp' ? without(tool, 'headers', 'authorization') : tool);
+export const shown = (tool: Fields): Fields => (tool['type'] === 'mcp' ? without(tool, 'headers', 'authorization') : tool);
 
 /** The tools of the request as the caller declared them. */
 export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>

@@ -55,6 +55,22 @@ export interface ResponsesEvent {
   readonly [field: string]: unknown;
 }
 
+/** `message`, `function_call`, `function_call_output` and others. */
+export interface InputItem {
+  readonly id: string;
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** What a response was asked: the conversation before it too, without the instructions. */
+export interface InputItemPage {
+  readonly object: 'list';
+  readonly data: readonly InputItem[];
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
 export interface DeletedResponse {
   readonly id: string;
   readonly object: 'response';

@@ -133,6 +133,10 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   ],
   'POST /responses/compact': () => [post(input)],
   'POST /responses/input_tokens': () => [post(input)],
+  'GET /responses/{id}/input_items': () => [
+    at(`/responses/${made.response}/input_items`),
+    at(`/responses/${made.response}/input_items?order=asc&limit=1`),
+  ],
   'GET /responses/{id}': () => [at(`/responses/${made.response}`)],
   'DELETE /responses/{id}': () => [at(`/responses/${made.deleted}`)],
   'POST /embeddings': () => [post({ model: 'vectors', input: 'hi' }), post({ model: 'vectors', input: ['hi'], encoding_format: 'base64' })],
