@@ -60,7 +60,7 @@ export default definePlugin({
     hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
-      for (const endpoint of absentUnder(`${prefix}/responses`)) routes.add(endpoint);
+      for (const endpoint of absentUnder(prefix)) routes.add(endpoint);
       routes.add({
         method: 'GET',
         path: `${prefix}/responses/:id`,

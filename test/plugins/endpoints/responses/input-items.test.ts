@@ -1,4 +1,4 @@
-/** The items that a kept response was asked. */
+/** The items that a kept response was asked, and the operations of this API that the gateway does not have. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -296,4 +296,22 @@ it('a turn of two hundred thousand thoughts and calls is listed in linear time',
     { summary: [{ text: '99999' }] },
     { type: 'function_call', call_id: '99999' },
   ]);
+});
+
+describe('an operation that the gateway does not have says what to do instead', () => {
+  it('cancel', async () => {
+    const cancelled = client.responses.cancel(await asked({}));
+    await expect(cancelled).rejects.toMatchObject({ status: 400, message: expect.stringContaining('close its connection') });
+  });
+
+  it.each([
+    ['create', () => client.conversations.create()],
+    ['retrieve', () => client.conversations.retrieve('conv_1')],
+    ['delete', () => client.conversations.delete('conv_1')],
+    ['update', () => client.conversations.update('conv_1', { metadata: {} })],
+    ['list the items', () => client.conversations.items.list('conv_1')],
+    ['delete an item', () => client.conversations.items.delete('msg_1', { conversation_id: 'conv_1' })],
+  ])('%s a conversation', async (_, run) => {
+    await expect(run()).rejects.toMatchObject({ status: 404, message: expect.stringContaining('"previous_response_id"') });
+  });
 });
