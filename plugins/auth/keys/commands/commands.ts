@@ -168,9 +168,8 @@ function printRotated(key: ShownKey, overlapMs: number, run: Run): void {
       '',
       `The key is shown only this once. Write this at ${key.writtenAt}, in place of the \`key\` or \`hash\` of "${name}":`,
       '',
-      '    hash:',
-      `      - ${hash}`,
-      ...former.map((one) => `      - { hash: ${one.hash}, expires: ${one.expires} }`),
+      // on one line, because an entry between braces takes no list of several lines
+      `    hash: [${[hash, ...former.map((one) => `{ hash: ${one.hash}, expires: ${one.expires} }`)].join(', ')}]`,
       '',
       refused === null ? 'The new key is good as soon as the gateway has read the file again.' : `The new key is refused too: ${refused}.`,
       '',

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { askGateway } from '../../../../core/cli/ask-running.ts';
 import { parseArguments } from '../../../../core/cli/command-line.ts';
 import { Secret } from '../../../../core/secret.ts';
@@ -128,17 +129,12 @@ describe('with a gateway that runs', () => {
   test('says what to write for a key of the YAML, and where', async () => {
     const { out } = await command('keys rotate yaml');
     expect(out).toMatch(
-      /^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/,
+      /^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in place of the `key` or `hash` of "yaml":\n\n {4}hash: \[sha256:[0-9a-f]{64}, \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\]\n/,
     );
-    // the printed lines are valid in the place that the command names
-    const hash = JSON.parse(
-      JSON.stringify(
-        (/hash:\n((?: {6}.*\n)+)/.exec(out)?.[1] ?? '')
-          .trim()
-          .split('\n')
-          .map((line) => /hash: (\S+), expires: (\S+) /.exec(line) ?? /(sha256:\S+)/.exec(line)),
-      ),
-    ).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
+    // the printed line is valid in an entry of several lines, and in one of a single line, as the pages write it
+    const line = /hash: .*/.exec(out)?.[0] ?? '';
+    const { hash } = parse(`  name: yaml\n  ${line}\n  models: []`) as { hash: string[] };
+    expect(parse(`{ name: yaml, ${line}, models: [] }`)).toEqual({ name: 'yaml', hash, models: [] });
     const other = await testGateway({ config: oneUpstream(up.url, { keys: [{ name: 'yaml', hash }] }) });
     for (const key of [keyIn(out), inYaml]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
     await other.close();
