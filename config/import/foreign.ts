@@ -1,11 +1,12 @@
 /** Reads a config file of another gateway: its values, and the line of each. */
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
-import type { Alias, Document, Node } from 'yaml';
+import type { Alias, Document, Node, YAMLError } from 'yaml';
 import { Exit } from '../../core/exit.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import { longestMs } from '../../schemas/server.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 import type { Path } from '../source.ts';
+import { inWords } from '../yaml/faults.ts';
 
 export interface Foreign {
   /** Its name, as the caller gave it. */
@@ -28,7 +29,7 @@ export function readForeign(name: string, text: string): Foreign {
   // safety: the parser's own warnings go to stderr, and quote the file with its secrets
   const document = parseDocument(text, { lineCounter: lines, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
   const [fault] = document.errors;
-  if (fault !== undefined) throw new Exit(1, `${name}:${lines.linePos(fault.pos[0]).line} is not valid YAML: ${faultOf(fault.code)}`);
+  if (fault !== undefined) throw new Exit(1, `${name}:${lines.linePos(fault.pos[0]).line} is not valid YAML: ${faultOf(fault)}`);
   const broken = brokenIn(document);
   if (broken !== null) throw new Exit(1, `${name}:${lines.linePos(broken.at).line} is not ${broken.what}`);
   const value: unknown = document.toJS();
@@ -53,7 +54,7 @@ function brokenIn(document: Document): Broken | null {
       // safety: a name without an anchor may be a secret that begins with a star
       const what =
         value === undefined
-          ? `valid YAML: ${faultOf('BAD_ALIAS')}`
+          ? `valid YAML: ${faultOf({ code: 'BAD_ALIAS', message: 'Unresolved alias' })}`
           : `a config: the alias *${source} stands inside the value that &${source} names, so that value has no end. Write out what is meant`;
       found = { at: range?.[0] ?? 0, what };
       return visit.BREAK;
@@ -62,11 +63,8 @@ function brokenIn(document: Document): Broken | null {
   return found;
 }
 
-/** The parser's code in words, because its message may quote the line. An unquoted star is the usual fault of wildcards. */
-const faultOf = (code: string): string =>
-  code === 'BAD_ALIAS' || code === 'UNEXPECTED_TOKEN'
-    ? 'a value that begins with * or another special character needs quotes'
-    : code.toLowerCase().replaceAll('_', ' ');
+/** What to write instead, or the parser's code in words, because its message may quote the line. */
+const faultOf = (fault: Pick<YAMLError, 'code' | 'message'>): string => inWords(fault).fix ?? fault.code.toLowerCase().replaceAll('_', ' ');
 
 function startOf(document: Document, path: Path): number {
   let at: Node | null = document.contents;

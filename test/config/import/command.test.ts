@@ -71,12 +71,17 @@ describe('gateway import', () => {
   test.each([
     [
       'model_list:\n  - model_name: *\n',
-      'config.yaml:2 is not valid YAML: a value that begins with * or another special character needs quotes',
+      'config.yaml:2 is not valid YAML: put a value that begins with a special character, such as * or !, in quotes',
     ],
-    ['a: b: c SECRET', 'config.yaml:1 is not valid YAML: block as implicit key'],
+    [
+      'a: b: c SECRET',
+      'config.yaml:1 is not valid YAML: put a value with ": " in it in quotes, and begin the lines below in the column of their neighbours',
+    ],
+    ['{ "a": "SECRET"\n', 'config.yaml:2 is not valid YAML: close the { or [ above'],
+    ['a: "SECRET\n', 'config.yaml:2 is not valid YAML: end the text with the quote that it begins with'],
     [
       'model_list:\n  - model_name: chat\n    litellm_params: { model: groq/llama, api_key: *SECRET }\n',
-      'config.yaml:3 is not valid YAML: a value that begins with * or another special character needs quotes',
+      'config.yaml:3 is not valid YAML: put a value that begins with a special character, such as * or !, in quotes',
     ],
     [
       'model_list: &all\n  - model_name: chat\n    litellm_params: &one { model: groq/llama, more: { of: [*one] } }\n  - *all\n',
