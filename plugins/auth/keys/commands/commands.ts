@@ -201,7 +201,10 @@ async function turn(run: Run, disabled: boolean): Promise<void> {
   const asking = await connect(run);
   const key = await find(asking, name, run);
   if (key.source === 'yaml' && key.disabled !== disabled) {
-    throw unchanged(key, `${disabled ? 'Write this line there' : 'Remove this line there'}, and save the file:\n\n    disabled: true`);
+    throw unchanged(
+      key,
+      `${disabled ? 'Write this into its entry' : 'Remove this from its entry'}, and save the file:\n\n    disabled: true`,
+    );
   }
   const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
   if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);

@@ -149,11 +149,11 @@ describe('with a gateway that runs', () => {
   test.each([
     [
       'keys disable yaml',
-      /^"yaml" is not changed: it is written at \S+:\d+\. Write this line there, and save the file:\n\n {4}disabled: true$/,
+      /^"yaml" is not changed: it is written at \S+:\d+\. Write this into its entry, and save the file:\n\n {4}disabled: true$/,
     ],
     [
       'keys enable off --json',
-      /^"off" is not changed: it is written at \S+:\d+\. Remove this line there, and save the file:\n\n {4}disabled: true$/,
+      /^"off" is not changed: it is written at \S+:\d+\. Remove this from its entry, and save the file:\n\n {4}disabled: true$/,
     ],
     ['keys delete yaml --json', /^"yaml" is not changed: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
   ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {
