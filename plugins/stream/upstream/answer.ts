@@ -100,7 +100,7 @@ function parsed(text: string): unknown {
  */
 export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: boolean): ChunkSource {
   const bytes = bytesOf(answer);
-  let source: ChunkSource | null = null;
+  let read: ChunkSource['read'] | null = null;
   const lead = new Lead();
   const begin = async (): Promise<readonly Chunk[] | null> => {
     await bytes.ready();
@@ -111,15 +111,15 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
     // the frames of a dialect with its own framing may be JSON objects too
     const told = hasOwnFrames ? null : isEvents(bytes.peek());
     try {
-      source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
+      read = (told ?? isStream) ? await streamRead(bytes, parts) : bodyRead(bytes, parts);
     } catch (thrown) {
       throw faultOfDialect(thrown, parts.dialect);
     }
-    return await source.read();
+    return await read();
   };
   return {
     adjustments: parts.wire.adjustments,
-    read: () => (source === null ? begin() : source.read()),
+    read: () => (read === null ? begin() : read()),
     cancel: () => bytes.cancel(),
   };
 }
@@ -136,25 +136,21 @@ function isEvents(first: Buffer | null): boolean | null {
   return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
 }
 
-/** The source of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
-function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
+/** Makes the `read` of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
+function bodyRead(bytes: Bytes, { dialect, target, limits }: AnswerParts): ChunkSource['read'] {
   const take = bodyReader(bytes, limits);
   let isOver = false;
-  return {
-    adjustments: wire.adjustments,
-    async read() {
-      if (isOver) return null;
-      await bytes.ready();
-      const whole = take();
-      if (whole === null) return [];
-      isOver = true;
-      try {
-        return dialect.decodeBody(jsonBody(whole, limits), target);
-      } catch (thrown) {
-        throw faultOfDialect(thrown, dialect);
-      }
-    },
-    cancel: () => bytes.cancel(),
+  return async () => {
+    if (isOver) return null;
+    await bytes.ready();
+    const whole = take();
+    if (whole === null) return [];
+    isOver = true;
+    try {
+      return dialect.decodeBody(jsonBody(whole, limits), target);
+    } catch (thrown) {
+      throw faultOfDialect(thrown, dialect);
+    }
   };
 }
 
@@ -288,9 +284,9 @@ class Decoding {
  */
 const bytesPerTurn = 65_536;
 
-/** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
-async function streamSource(bytes: Bytes, parts: AnswerParts): Promise<ChunkSource> {
-  const { dialect, target, wire, limits } = parts;
+/** Makes the `read` of a streamed answer. Each call returns the chunks of the bytes that came together. */
+async function streamRead(bytes: Bytes, parts: AnswerParts): Promise<ChunkSource['read']> {
+  const { dialect, target, limits } = parts;
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
@@ -299,25 +295,21 @@ async function streamSource(bytes: Bytes, parts: AnswerParts): Promise<ChunkSour
   let decoded = 0;
   /** Until when the token counts may come; null: the answer has not ended as a failure. */
   let countsUntil: number | null = null;
-  return {
-    adjustments: wire.adjustments,
-    async read() {
-      if (decoding.failed !== null) throw decoding.failed;
-      if (decoding.isOver) return null;
-      if (decoded >= bytesPerTurn) {
-        decoded = 0;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      const { fault } = decoder;
-      if (fault === undefined || fault === null) await bytes.ready();
-      else if (!(await isReady(bytes, (countsUntil ??= performance.now() + countsMs)))) throw fault;
-      const part = taken(bytes, truncated);
-      decoded += part?.length ?? 0;
-      const chunks = decoding.decode(part);
-      if (decoding.failed !== null && chunks.length === 0) throw decoding.failed;
-      if (decoding.isOver && decoding.failed === null && part !== null) bytes.release();
-      return chunks;
-    },
-    cancel: () => bytes.cancel(),
+  return async () => {
+    if (decoding.failed !== null) throw decoding.failed;
+    if (decoding.isOver) return null;
+    if (decoded >= bytesPerTurn) {
+      decoded = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const { fault } = decoder;
+    if (fault === undefined || fault === null) await bytes.ready();
+    else if (!(await isReady(bytes, (countsUntil ??= performance.now() + countsMs)))) throw fault;
+    const part = taken(bytes, truncated);
+    decoded += part?.length ?? 0;
+    const chunks = decoding.decode(part);
+    if (decoding.failed !== null && chunks.length === 0) throw decoding.failed;
+    if (decoding.isOver && decoding.failed === null && part !== null) bytes.release();
+    return chunks;
   };
 }
