@@ -42,10 +42,9 @@ export function destinationOf(wanted: Wanted, env: Environment, logger: Logger):
   }
   const url = urlOf(address);
   if (url === null) {
-    logger.warn('no traces are exported: the endpoint is not an http or https address', {
-      endpoint: withoutSecrets(address.text),
-      write: likely(withoutSecrets(address.text)),
-    });
+    // safety: what is before an `@`, and a query, may be secrets, also where the text is no valid address
+    const endpoint = address.text.replace(/[?#].*$/s, '').replace(/^.*@/s, '***@');
+    logger.warn('no traces are exported: the endpoint is not an http or https address', { endpoint, write: likely(endpoint) });
     return null;
   }
   if (url.port === '4317') {
@@ -94,9 +93,6 @@ function bare(url: URL): URL {
   copy.password = '';
   return copy;
 }
-
-/** A text with everything masked that may be a secret: what is before an `@`, and a query. The text may be an invalid address. */
-const withoutSecrets = (text: string): string => text.replace(/[?#].*$/s, '').replace(/^.*@/s, '***@');
 
 /** The address that was probably meant, where the scheme is missing or is that of gRPC. */
 function likely(text: string): string {
