@@ -114,18 +114,9 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   return { response: responseOf(pieces, head, countedIn(record)), messages: messages.filter((message) => !isInstructions(message)) };
 }
 
-const uncounted: Counts = {
-  promptTokens: null,
-  completionTokens: null,
-  totalTokens: null,
-  cachedTokens: null,
-  cacheWriteTokens: null,
-  reasoningTokens: null,
-};
-
-/** The counts that the provider gave, as they were answered: what the gateway estimated later is left out. */
-function countedIn({ usage, usageEstimated, reasoningEstimated }: LoggedDetail): Counts {
-  if (usageEstimated) return uncounted;
+/** The counts that the provider gave, as they were answered: what the gateway estimated later is left out. Null: it gave none. */
+function countedIn({ usage, usageEstimated, reasoningEstimated }: LoggedDetail): Counts | null {
+  if (usageEstimated) return null;
   return reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
 }
 
