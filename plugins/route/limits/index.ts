@@ -4,7 +4,6 @@
  * counted at `settle`. Spent dollars are read from the request log at start, so that they outlive the process.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
-import type { Gateway } from '../../../core/host/plugin.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { Admission } from './admission.ts';
@@ -48,7 +47,11 @@ export default definePlugin({
       if (context.isDryRun) dryRuns.add(context);
       return rules.isEmpty ? candidates : admission.admit(candidates, context);
     });
-    if (rules.hasTargets) limitTargets(gateway, admission);
+    if (rules.hasTargets) {
+      // what a request needs of the limits of a model and a provider is reserved when the provider is asked
+      hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
+      hooks.attempted.tap((result, context) => admission.attempted(result, context));
+    }
     hooks.explain.tap((explanation, context) => ({ ...explanation, limits: [...explanation.limits, ...admission.explain(context)] }));
     hooks.reply.tap((headers, context) => {
       const more = admission.headers(context);
@@ -69,9 +72,3 @@ export default definePlugin({
     };
   },
 });
-
-/** Reserves what a request needs of the limits of a model and a provider when the provider is asked. */
-function limitTargets({ hooks }: Pick<Gateway, 'hooks'>, admission: Admission): void {
-  hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
-  hooks.attempted.tap((result, context) => admission.attempted(result, context));
-}
