@@ -6,7 +6,7 @@ import { printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
 import type { MigrationState } from './store/migrations.ts';
 import { faultOfAddress } from './store/postgres-address.ts';
-import { reasonOf } from './store/store.ts';
+import { codeOf, reasonOf } from './store/store.ts';
 import type { StoreSettings } from './store/store.ts';
 
 /** The options of the plugin that name the store. */
@@ -102,7 +102,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
 const ofDisk = new Set([10, 13]);
 
 const fixOf = (error: unknown): string =>
-  ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff)
+  ofDisk.has(codeOf(error))
     ? 'make space on the disk; if it has space, the disk may have a fault (dmesg)'
     : 'give the file to the user of the gateway';
 
