@@ -9,7 +9,7 @@ import type { Attempt, Streaming } from '../../../../core/pipeline/context.ts';
 import type { Dialect, Target } from '../../../../core/wire/dialect.ts';
 import { fieldsOf, textOf } from '../../../../core/wire/fields.ts';
 import { hasImages } from '../../../../core/wire/turns.ts';
-import type { MetricSources } from '../../../../core/host/metric-sources.ts';
+import type { Metric } from '../../../../core/host/metric-sources.ts';
 import { inTurns } from '../in-turns.ts';
 import { Unreached } from './addresses.ts';
 import type { Reach } from './addresses.ts';
@@ -100,7 +100,7 @@ export class Images {
     this.#running.delete(context);
   }
 
-  metrics(): ReturnType<Parameters<MetricSources['add']>[0]> {
+  metrics(): Metric[] {
     return [
       {
         type: 'counter',
