@@ -35,18 +35,14 @@ export interface StaticFiles {
   readonly scriptHash: string;
 }
 
-interface Vendored {
-  readonly specifier: string;
-  readonly file: string;
-}
-
-const vendored: readonly Vendored[] = [
-  { specifier: 'preact', file: 'vendor/preact.js' },
-  { specifier: 'preact/hooks', file: 'vendor/hooks.js' },
-  { specifier: 'htm', file: 'vendor/htm.js' },
+/** The files of the packages, by the name that modules import. */
+const vendored: ReadonlyMap<string, string> = new Map([
+  ['preact', 'vendor/preact.js'],
+  ['preact/hooks', 'vendor/hooks.js'],
+  ['htm', 'vendor/htm.js'],
   // loaded only where somebody reads Markdown
-  { specifier: 'marked', file: 'vendor/marked.js' },
-];
+  ['marked', 'vendor/marked.js'],
+]);
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
 
@@ -73,13 +69,13 @@ export function readStaticFiles(): StaticFiles {
   // cost: one file compresses better than four; the pages load the other styles when they need them
   add('styles.css', leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')));
   for (const path of found(['styles/[a-z]*.css'])) add(path, leanStyle(textOf(path)));
-  for (const { specifier, file } of vendored) {
+  for (const [specifier, file] of vendored) {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
     add(file, text);
   }
   const version = hash('sha256', [...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
   const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
-  const imports = Object.fromEntries(vendored.map(({ specifier, file }) => [specifier, at(file)]));
+  const imports = Object.fromEntries(Array.from(vendored, ([specifier, file]) => [specifier, at(file)]));
   const map = JSON.stringify({ imports });
   const template = textOf('index.html');
   const page = (name: string): string => {
@@ -100,8 +96,7 @@ function modulesOf(files: StaticFiles['files'], paths: readonly string[], known 
     if (file === undefined || known.has(path)) continue;
     known.add(path);
     for (const [, specifier = ''] of file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm)) {
-      const ofPackage = vendored.find((one) => one.specifier === specifier)?.file;
-      modulesOf(files, [ofPackage ?? new URL(specifier, `file:///${path}`).pathname.slice(1)], known);
+      modulesOf(files, [vendored.get(specifier) ?? new URL(specifier, `file:///${path}`).pathname.slice(1)], known);
     }
   }
   return known;
