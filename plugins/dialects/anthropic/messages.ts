@@ -25,7 +25,7 @@ export interface Conversation {
 }
 
 /** Instructions between two turns. */
-export interface Instructions {
+interface Instructions {
   readonly role: 'system';
   readonly parts: readonly ContentPart[];
 }

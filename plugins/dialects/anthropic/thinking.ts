@@ -7,7 +7,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { type BlockPlace, placeOf } from '../families/thinking-blocks.ts';
 
 /** A thinking block to send, and its place. */
-export interface ThinkingBlock {
+interface ThinkingBlock {
   readonly block:
     | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
     | { readonly type: 'redacted_thinking'; readonly data: string };

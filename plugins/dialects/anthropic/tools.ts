@@ -9,7 +9,7 @@ import type { Block, Writing } from './content.ts';
 import { isSameForm, nativeOf } from './form.ts';
 
 /** How the answer gets its form: by `output_config.format`, by a tool that the model must call, or not at all (both null). */
-export interface AnswerForm {
+interface AnswerForm {
   /** `output_config.format` */
   readonly format: Block | null;
   /** The answer tool. */

@@ -8,12 +8,12 @@ import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 /** The part of the codec that is used: it decodes one whole frame into headers and payload, and checks both checksums. */
-export interface FrameCodec {
+interface FrameCodec {
   decode(frame: Uint8Array): { readonly headers: Readonly<Record<string, { readonly value: unknown }>>; readonly body: Uint8Array };
 }
 
 /** The limits of a framer. */
-export interface FrameLimits {
+interface FrameLimits {
   /** The most bytes that the payload of one frame may have. */
   readonly maxEventBytes: number;
 }

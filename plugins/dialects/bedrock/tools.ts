@@ -22,7 +22,7 @@ export interface ToolPlan {
 }
 
 /** What the encoding of tools depends on. */
-export interface ToolWays {
+interface ToolWays {
   readonly target: Target;
   /** The structured answer for which the answer tool is needed. Null if none is. */
   readonly answer: { readonly schema: object; readonly forced: 'json' | 'schema' } | null;

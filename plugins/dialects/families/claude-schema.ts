@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { withGivenNumbers } from '../../../core/wire/json.ts';
 
 /** A schema in that subset. */
-export interface ClaudeSchema {
+interface ClaudeSchema {
   readonly schema: Fields;
   /** The keywords that were moved into descriptions, each once. */
   readonly dropped: readonly string[];

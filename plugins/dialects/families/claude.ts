@@ -94,7 +94,7 @@ const classes: readonly ClaudeClass[] = [
 const another: ClaudeClass = { match: /^/, cap: null, thinking: 'budget', sampling: 'all', schemas: false };
 
 /** The `thinking` field of the Messages API. */
-export type ClaudeThinking =
+type ClaudeThinking =
   | { readonly type: 'enabled'; readonly budget_tokens: number }
   | { readonly type: 'adaptive'; readonly display: 'summarized' }
   | { readonly type: 'disabled' };

@@ -2,7 +2,7 @@
 import type { Effort } from '../../../core/chat.ts';
 
 /** The model's word for each effort. Null: the model has no word, and the effort is left out. */
-export type EffortWords = Readonly<Record<Effort, string | null>>;
+type EffortWords = Readonly<Record<Effort, string | null>>;
 
 const standard: EffortWords = { none: 'none', minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' };
 

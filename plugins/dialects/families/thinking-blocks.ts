@@ -15,7 +15,7 @@ export interface BlockPlace {
 }
 
 /** A block, its number among the thinking blocks of the answer, and its place. */
-export interface IssuedBlock {
+interface IssuedBlock {
   readonly format: string;
   readonly index: number;
   readonly place: BlockPlace;

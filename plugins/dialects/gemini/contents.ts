@@ -24,7 +24,7 @@ export interface Conversation {
 }
 
 /** What the encoding of a message depends on. */
-export interface ContentWays {
+interface ContentWays {
   readonly target: Target;
   readonly model: ModelClass;
   /** Notes an adjustment. */

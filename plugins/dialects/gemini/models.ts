@@ -80,7 +80,7 @@ export const classOf = ({ mapping, model }: Target): ModelClass => classNamed(ma
 const classNamed = (name: string): ModelClass | undefined => modelClasses.find(({ match }) => match.test(name));
 
 /** The `thinkingConfig` to send, if any, and the adjustment to note, if any. */
-export interface ThinkingPlan {
+interface ThinkingPlan {
   readonly config?: { readonly thinkingLevel?: string; readonly thinkingBudget?: number; readonly includeThoughts?: true };
   readonly adjustment?: Adjustment;
 }

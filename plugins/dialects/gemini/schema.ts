@@ -7,7 +7,7 @@ import { bare, type Fields, isFields, listOf } from '../../../core/wire/fields.t
 import { withGivenNumbers } from '../../../core/wire/json.ts';
 
 /** A schema of the subset, and the keywords that are lost. */
-export interface Reduced {
+interface Reduced {
   readonly schema: Fields;
   readonly lost: readonly string[];
 }

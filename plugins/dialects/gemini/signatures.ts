@@ -49,7 +49,7 @@ export const thoughtDetail = ({ provider, model, index }: DetailOrigin, text: st
 });
 
 /** The place and the signature of a text part. */
-export interface SignedText {
+interface SignedText {
   readonly start: number;
   readonly end: number;
   readonly calls: number;
@@ -57,13 +57,13 @@ export interface SignedText {
 }
 
 /** A thought and its signature. */
-export interface SignedThought {
+interface SignedThought {
   readonly text: string;
   readonly signature: string;
 }
 
 /** The signatures that one message brings back. */
-export interface Signatures {
+interface Signatures {
   /** The signatures of tool calls, by the id of the call. */
   readonly calls: ReadonlyMap<string, string>;
   /** The signatures of images, by the number of the image. */

@@ -52,7 +52,7 @@ interface Found {
 }
 
 /** The choice of the calls, and the list that takes their chunks. Missing ids are made from `seed`, which is unique to the answer. */
-export interface ToolCallScope {
+interface ToolCallScope {
   readonly choice: number;
   readonly seed: string;
   readonly target: Target;

@@ -18,7 +18,7 @@ export interface NextItem {
 }
 
 /** The number of a detail in its answer, and the item after it. */
-export interface DetailPlace extends NextItem {
+interface DetailPlace extends NextItem {
   readonly index: number;
 }
 

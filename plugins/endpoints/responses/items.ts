@@ -12,7 +12,7 @@ import { additional, isCallersSearch, memberName, runByCaller, search, toolList 
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** One item of a turn, in the order of the items. A dialect of the same format builds the items again from it. */
-export type Ordered =
+type Ordered =
   /** An item that is one of the details. */
   | ({ readonly type: 'reasoning' } & Pick<ReasoningDetail, 'provider' | 'id' | 'index'>)
   /** An item with the next `parts` parts of the content. */

@@ -30,7 +30,7 @@ export interface ShownAlerts {
   readonly webhook: { readonly isSet: boolean; readonly fault: string | null };
 }
 
-export interface WatchParts {
+interface WatchParts {
   readonly logger: Logger;
   readonly clock: () => number;
   /** The providers of the config, by their ids. */

@@ -8,7 +8,7 @@
 import { formatDollars } from '../../../core/money.ts';
 
 /** The name, the explanation and the labels of one family. */
-export interface Description {
+interface Description {
   readonly name: string;
   readonly help: string;
   /** Names of labels that can only have few values. Callers give the values in this order, and after them the values of `open`. */

@@ -40,7 +40,7 @@ export interface SpanSettings {
 }
 
 /** The record of a request, and what its spans need besides the record. */
-export interface Traced {
+interface Traced {
   readonly record: RequestRecord;
   readonly ids: Ids;
   /** The caller's span; null where the caller sent none. */

@@ -13,7 +13,7 @@ export interface Break {
 }
 
 /** An answer, and how it is delivered. */
-export interface Delivery {
+interface Delivery {
   readonly chunks: Iterator<Chunk, void>;
   /** Milliseconds before the first piece. */
   readonly delayMs: number;
@@ -87,7 +87,7 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
 }
 
 /** A timer that can be ended early. It runs one wait at a time. */
-export interface Pause {
+interface Pause {
   /**
    * Resolves after `ms` milliseconds, or at `end()`; null waits for `end()` only. Rejects with the signal's reason when the signal aborts.
    */

@@ -18,7 +18,7 @@ export interface Connection {
   readonly isRunning: boolean;
 }
 
-export interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
+interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
   /** Null: the gateway that runs with this config is asked, wherever it listens. */
   readonly named: Named | null;
   readonly adminKey: string | null;

@@ -7,7 +7,7 @@ import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
 import { form, threadParam } from '../parse/request.ts';
 
 /** A chunk that only this format has a form for. */
-export type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
+type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
 
 export const isOurs = (chunk: Chunk): chunk is NativeChunk => chunk.type === 'native' && chunk.form === form;
 
