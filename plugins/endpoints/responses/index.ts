@@ -53,7 +53,8 @@ export default definePlugin({
     };
     const complete = async (request: ChatRequest, context: Described): Promise<ChatRequest> => {
       const refers = unread.get(request);
-      const whole = refers === undefined ? request : await withWhatItRefersTo(request, refers, { context, kept });
+      const looked = refers === undefined ? null : await lookUp(refers, context.principal, kept);
+      const whole = looked === null ? request : withItems(request, looked.before, looked.items);
       return { ...whole, door: { ...keptOf(request), store: await isStored(request, context, kept) } };
     };
     // before all other plugins, so that they see the whole conversation. cost: requests of other doors wait for no promise
@@ -95,15 +96,6 @@ async function isStored(request: ChatRequest, asking: Asking, kept: KeptResponse
   const isPossible = !keepsNoBodies(asking) && (await kept.keepsBodies());
   if (store === true && !isPossible) throw cannotStore();
   return isPossible;
-}
-
-async function withWhatItRefersTo(
-  request: ChatRequest,
-  refers: Unread,
-  { context, kept }: { context: Asking; kept: KeptResponses },
-): Promise<ChatRequest> {
-  const { before, items } = await lookUp(refers, context.principal, kept);
-  return withItems(request, before, items);
 }
 
 const nobody: Owner = { key: null };
