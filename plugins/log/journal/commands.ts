@@ -25,7 +25,11 @@ export const databaseCommands: readonly Command<StoreOptions>[] = [
   {
     name: 'db migrate',
     summary: 'bring the store into the form that this version needs',
-    run: (run) => withDatabase(run, (database) => migrateDatabase(database, run)),
+    run: (run) =>
+      withDatabase(run, async (database) => {
+        await database.migrate();
+        await showDatabase(database, run);
+      }),
   },
   {
     name: 'logs prune',
@@ -130,9 +134,4 @@ function stateText(migrations: readonly MigrationState[]): string {
   return waiting.length === 0
     ? 'up to date'
     : `${waiting.length} of ${migrations.length} migrations are waiting; the next start applies them, or: gateway db migrate`;
-}
-
-async function migrateDatabase(database: Database, printing: Printing): Promise<void> {
-  await database.migrate();
-  await showDatabase(database, printing);
 }
