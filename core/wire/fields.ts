@@ -40,9 +40,9 @@ export const textOf = (value: unknown): string | null => (typeof value === 'stri
  */
 export const wordsOf = (value: unknown): string | null => (typeof value === 'string' ? textOf(value.trim()) : null);
 
-/** The number of tokens or of other things; null for a number below 0, for one that is not finite, and for a value of another kind. */
+/** The number of tokens or of other things; null for a number below 0, for one that is not a safe integer, and for a value of another kind. */
 export const countOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 
 /**
  * A part of a count, limited to the whole count: some providers report more

@@ -27,8 +27,8 @@ function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_det
   if (ticks !== undefined) return dollarsOf(typeof ticks === 'number' ? ticks / 1e10 : undefined);
   if (isFields(cost)) return dollarsOf(cost['total_cost']);
   if (isOwnKey !== true) return dollarsOf(cost);
-  const upstream = countOf(fieldsOf(parts)['upstream_inference_cost']);
-  return typeof cost === 'number' && upstream !== null ? dollarsOf(cost + upstream) : undefined;
+  const upstream = fieldsOf(parts)['upstream_inference_cost'];
+  return typeof cost === 'number' && typeof upstream === 'number' && upstream >= 0 ? dollarsOf(cost + upstream) : undefined;
 }
 
 /**

@@ -25,6 +25,8 @@ test('countOf reads counts, and refuses all other values', () => {
   expect(read(countOf, null)).toEqual([7]);
   expect(countOf(0)).toBe(0);
   expect(countOf('7')).toBeNull();
+  // typed clients read counts as whole numbers and lose the whole answer over another one, and no cost can be computed of it
+  expect([countOf(1.5), countOf(1e21), countOf(Number.MAX_SAFE_INTEGER)]).toEqual([null, null, Number.MAX_SAFE_INTEGER]);
 });
 
 test('fieldsOf returns a frozen empty object where there is none', () => {
