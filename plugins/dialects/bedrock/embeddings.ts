@@ -63,8 +63,9 @@ function invoke(
   const adjustments = new Adjustments();
   const sent = { ...body };
   for (const [field, value] of Object.entries({ ...rest, user })) {
-    if (knows.includes(field)) sent[field] ??= value;
-    else if (value !== null) adjustments.dropField(field, value);
+    if (!knows.includes(field)) adjustments.dropField(field, value);
+    // a field that the caller set to null is left out
+    else if (value !== null) sent[field] ??= value;
   }
   return {
     path: `/model/${encodeURIComponent(target.mapping.externalId)}/invoke`,

@@ -292,6 +292,62 @@ describe('POST /v1/embeddings', () => {
     expect((await embed({ input: 'x', user: 'ann' })).headers.get('x-adjusted')).toBe('user: dropped');
   });
 
+  it.each<[string, string, object, object]>([
+    [
+      'gemini',
+      'gemini-embedding-001',
+      { dimensions: 3, task_type: 'RETRIEVAL_DOCUMENT', title: 'Tides', user: null },
+      {
+        requests: [
+          {
+            model: 'models/gemini-embedding-001',
+            content: { parts: [{ text: 'one' }] },
+            outputDimensionality: 3,
+            taskType: 'RETRIEVAL_DOCUMENT',
+            title: 'Tides',
+          },
+        ],
+      },
+    ],
+    [
+      'titan',
+      'amazon.titan-embed-text-v2:0',
+      { dimensions: 256, normalize: false },
+      { inputText: 'one', dimensions: 256, normalize: false },
+    ],
+    ['titan', 'amazon.titan-embed-text-v2:0', { normalize: null }, { inputText: 'one' }],
+    [
+      'cohere',
+      'us.cohere.embed-v4:0',
+      { dimensions: 512, input_type: 'search_query', truncate: 'END' },
+      { texts: ['one'], input_type: 'search_query', output_dimension: 512, truncate: 'END' },
+    ],
+    ['cohere', 'cohere.embed-english-v3', { truncate: null }, { texts: ['one'], input_type: 'search_document' }],
+  ])('sends to a provider like %s the fields that %s takes, and none that is null: %j', async (kind, externalId, fields, wanted) => {
+    const { embed, up } = await scene(kind, undefined, { mapping: { externalId } });
+    const response = await embed({ input: 'one', ...fields });
+    expect([await vectorsIn(response), response.headers.get('x-adjusted'), up.asked[0]?.json]).toEqual([[vectorOf('one')], null, wanted]);
+  });
+
+  it('takes the vectors of Cohere where they are sorted by their type', async () => {
+    const { embed } = await scene('cohere', answers({ embeddings: { float: [vectorOf('one')] } }), {
+      mapping: { externalId: 'cohere.embed-v4:0' },
+    });
+    expect(await vectorsIn(await embed({ input: 'one' }))).toEqual([vectorOf('one')]);
+  });
+
+  it('refuses a model of Bedrock whose form is not known, and asks no provider', async () => {
+    const { embed, up } = await scene('titan', undefined, { mapping: { externalId: 'amazon.nova-2-multimodal-embeddings-v1:0' } });
+    expect(await errorOf(await embed({ input: 'one' }))).toMatchObject({ code: 'unsupported_value', param: 'model' });
+    expect(up.asked).toEqual([]);
+  });
+
+  it('refuses Vertex AI, whose vectors have another operation, and asks no provider', async () => {
+    const { embed, up } = await scene('gemini', undefined, { provider: { dialect: 'vertex', project: 'p' } });
+    expect(await errorOf(await embed({ input: 'one' }))).toMatchObject({ code: 'unsupported_value', param: 'model' });
+    expect(up.asked).toEqual([]);
+  });
+
   it('takes as many texts as clients send at most, 2048', async () => {
     const { embed } = await scene('openai');
     const response = await embed({ input: Array.from({ length: 2048 }, () => 'x') });
@@ -339,6 +395,19 @@ describe('POST /v1/embeddings', () => {
   ])('treats an answer with %s as broken', async (_, body) => {
     const { embed } = await scene('openai', answers(body));
     expect((await errorOf(await embed({ input: ['one', 'two'] }))).code).toBe('upstream_invalid_response');
+  });
+
+  it.each<[string, unknown]>([
+    ['gemini', { embeddings: [{ values: [] }] }],
+    ['gemini', { embeddings: [{ values: [1, 'a'] }] }],
+    ['gemini', []],
+    ['titan', {}],
+    ['titan', { embedding: [1, null] }],
+    ['cohere', { embeddings: [[]] }],
+    ['cohere', { embeddings: { int8: [[1]] } }],
+  ])('treats an answer without vectors of a provider like %s as broken: %j', async (kind, body) => {
+    const { embed } = await scene(kind, answers(body));
+    expect((await errorOf(await embed({ input: 'one' }))).code).toBe('upstream_invalid_response');
   });
 
   it('gives vectors of the mock without a network, the same for the same text', async () => {
