@@ -375,15 +375,20 @@ describe('tools', () => {
       type: 'object',
       properties: {
         where: { ...place, description: 'Where to look.' },
-        all: { type: 'array', items: place },
+        all: { type: 'array', items: { ...place, description: 'One of them.' } },
         $ref: { type: 'string' },
-        end: { anyOf: [place, { type: 'null' }], default: place },
+        // a default is a value, and no schema
+        end: { anyOf: [place, { type: 'null' }], default: { ...place, name: 'Rome' } },
       },
       $defs,
     };
     const sent = {
       ...given,
-      properties: { ...given.properties, where: { description: 'Where to look.', anyOf: [place] } },
+      properties: {
+        ...given.properties,
+        where: { description: 'Where to look.', anyOf: [place] },
+        all: { type: 'array', items: { description: 'One of them.', anyOf: [place] } },
+      },
       $defs: { Place: { type: 'object', properties: { near: { title: 'Near', default: null, anyOf: [place] } } } },
     };
     expect(bodyOf({ tools: [{ type: 'function', function: { name: 'look', parameters: given } }] })['tools']).toMatchObject([

@@ -290,6 +290,37 @@ describe('an answer of a provider of another API', () => {
     });
   });
 
+  it('says how long the provider keeps what was written into its cache, where the provider says it', async () => {
+    const said = (more: Fields): ReturnType<typeof answers> =>
+      answers({
+        output: { message: { role: 'assistant', content: [{ text: 'Yes.' }] } },
+        stopReason: 'end_turn',
+        usage: { inputTokens: 5, outputTokens: 3, cacheWriteInputTokens: 30, ...more },
+      });
+    const details = [
+      { ttl: '1h', inputTokens: 10 },
+      { ttl: '5m', inputTokens: 20 },
+    ];
+    const usage = { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: null, output_tokens: 3 };
+    const { ask, up } = await scene(said({ cacheDetails: details }));
+    expect((await ask({ model: 'mountain' })).body['usage']).toEqual({
+      ...usage,
+      cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 10 },
+    });
+    up.script(said({}));
+    expect((await ask({ model: 'mountain' })).body['usage']).toEqual(usage);
+  });
+
+  it.each<[string, number, unknown]>([
+    ['has the number of web searches', 2, { web_search_requests: 2 }],
+    ['does not speak of web searches where there was none', 0, undefined],
+  ])('%s', async (_, searches, wanted) => {
+    const body = completion('Yes.') as Fields;
+    body['usage'].server_tool_use = { web_search_requests: searches };
+    const { ask } = await scene(answers(body));
+    expect((await ask({ model: 'routed' })).body['usage'].server_tool_use).toEqual(wanted);
+  });
+
   it('calls a tool by the caller’s name, where the provider got a shorter one', async () => {
     const name = `mcp__plugin_a-plugin-of-a-long-name_a-server-of-a-long-name__read_a_file`;
     const asked = { model: 'open', tools: [{ name, input_schema: { type: 'object', properties: {} } }] };
