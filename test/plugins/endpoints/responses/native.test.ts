@@ -361,6 +361,38 @@ describe('an answer', () => {
     expect(response.output.map(({ content }: any) => content[0].text)).toEqual(['One three.', 'two four.']);
   });
 
+  it('has citations, log probabilities and empty texts in their own items where the provider streams two items at a time', async () => {
+    const likely = { token: 'Two.', logprob: -0.1, bytes: [1], top_logprobs: [] };
+    const part = (text: string, more: object): object => ({ type: 'output_text', text, annotations: [], logprobs: [], ...more });
+    const whole = [
+      said('', { content: [part('One.', { annotations: [citation] }), part('', {})] }),
+      said('', { content: [part('Two.', { logprobs: [likely] })] }),
+    ] as const;
+    const of = (at: number, type: string, more: object): object => ({
+      type: `response.output_text.${type}`,
+      output_index: at,
+      content_index: 0,
+      ...more,
+    });
+    const { gateway } = await behind(
+      nativeStream(
+        [
+          added(0, said('', { content: [] })),
+          of(0, 'delta', { delta: 'One.' }),
+          added(1, said('', { content: [] })),
+          of(1, 'delta', { delta: 'Two.' }),
+          of(0, 'annotation.added', { annotation_index: 0, annotation: citation }),
+          of(1, 'done', { text: 'Two.', logprobs: [likely] }),
+          done(1, whole[1]),
+          done(0, whole[0]),
+        ],
+        nativeBody(whole),
+      ),
+    );
+    const { response } = await streamOf(gateway, { model: 'native', include: ['message.output_text.logprobs'] });
+    expect(bare(response.output)).toEqual(bare(whole));
+  });
+
   it('has the log probabilities of each text', async () => {
     const likely = (token: string): object => ({ token, logprob: -0.1, bytes: [1], top_logprobs: [] });
     const told = (text: string, tokens: string[]): object =>
