@@ -1,5 +1,5 @@
 /** The items of one answer while it is read, and which of them an event is about. */
-import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { type Call, type Calls, isCustomCall, newCall } from './calls.ts';
@@ -124,8 +124,17 @@ export function isAnother(
   const hasEnded = whole !== null;
   const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
   if (event.begins) return hasEnded || isOtherCall || kind !== event.kind;
-  return hasEnded && isOtherCall;
+  return hasEnded && (isOtherCall || (kind === 'message' && isOtherText(textIn(whole), textIn(event.item))));
 }
+
+const textIn = (message: Fields): string =>
+  listOf(message['content'])
+    .map(fieldsOf)
+    .map(({ text, refusal }) => textOf(text) ?? textOf(refusal) ?? '')
+    .join('');
+
+/** The ids do not tell, because a host may end one message twice, under two ids. The second time it has the same text, or more of it. */
+const isOtherText = (one: string, other: string): boolean => !one.startsWith(other) && !other.startsWith(one);
 
 /**
  * The items whose end was not reported, each with its whole form from the final

@@ -85,6 +85,21 @@ const answers: [string, Event[], object][] = [
     { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] },
   ],
   [
+    'two texts that are only told whole',
+    [done(wholeMessage), done(callItem('a', '{"n":1}')), done({ ...message, content: [{ type: 'output_text', text: 'Bye.' }] })],
+    { reasoning: '', text: 'Hi.Bye.', calls: ['a {"n":1}'] },
+  ],
+  [
+    'a text that is told whole twice, each time with another id',
+    [added(message), said('Hi'), done(wholeMessage), done({ ...wholeMessage, id: 'another' })],
+    { reasoning: '', text: 'Hi.', calls: [] },
+  ],
+  [
+    'a text of which more is told the second time',
+    [done({ ...message, content: [{ type: 'output_text', text: 'H' }] }), done(wholeMessage)],
+    { reasoning: '', text: 'Hi.', calls: [] },
+  ],
+  [
     'a call that is told whole twice',
     [...calling('a', '{"n":1}'), done(callItem('a', '{"n":1}'))],
     { reasoning: '', text: '', calls: ['a {"n":1}'] },
