@@ -181,6 +181,7 @@ describe('tool turns', () => {
         { text: 'And?' },
       ]);
       expect(changesOf(said, externalId)).toEqual(['messages: images of tool results put behind the results']);
+      expect(changesOf({ ...said, messages: [...turns.slice(0, 2), { ...seen, content: 'High' }] }, externalId)).toEqual([]);
     },
   );
 

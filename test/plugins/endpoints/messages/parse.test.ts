@@ -337,6 +337,16 @@ describe('a provider of another API', () => {
     expect(headers.get('x-adjusted')).toBeNull();
   });
 
+  it.each<[string, boolean, string | null]>([
+    ['whose citations the caller asked for, and the reply says that there are none', true, 'messages.content.citations: dropped'],
+    ['without citations', false, null],
+  ])('gets a search result %s', async (_, enabled, adjusted) => {
+    const { ask } = await openScene();
+    const found = { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'x' }], citations: { enabled } };
+    const { sent, headers } = await ask({ model: 'open', ...say(found) });
+    expect([sent['messages'][0].content, headers.get('x-adjusted')]).toEqual([[{ type: 'text', text: 't\ns\nx' }], adjusted]);
+  });
+
   it('gets the summary of the earlier conversation as text', async () => {
     const { ask } = await openScene();
     const { sent, headers } = await ask({
