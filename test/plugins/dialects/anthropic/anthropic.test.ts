@@ -72,6 +72,15 @@ it('two calls to which a server gave the same id get two ids', () => {
   expect(ids).toEqual(['grep:3', expect.stringMatching(/^toolu_/)]);
 });
 
+it('calls without an id get ids that differ from answer to answer, because a conversation has all of them', () => {
+  const idsIn = (id: string): string[] => {
+    const content = [1, 2].map(() => ({ type: 'tool_use', name: 'grep', input: {} }));
+    const chunks = dialect.decodeBody({ id, type: 'message', content, stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
+    return chunks.flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+  };
+  expect(new Set([...idsIn('msg_1'), ...idsIn('msg_2')]).size).toBe(4);
+});
+
 describe('where a request goes', () => {
   it('has the key and the version in the headers that the provider reads', () => {
     expect(dialect.authorise?.(targetOf('anthropic').provider)).toEqual({ 'x-api-key': testKey });
@@ -428,6 +437,10 @@ describe('tools', () => {
       expect(changesOf({ toolChoice })).toEqual(['tool_choice dropped']);
     },
   );
+
+  it('change nothing of a request that thinks and leaves the choice to the model', () => {
+    expect(changesOf({ tools: [weather] }, { ...sonnet, reasoning: { effort: 'low' } })).toEqual([]);
+  });
 
   it('cannot be forced while thinking', () => {
     const said: Partial<ChatRequest> = { tools: [weather], toolChoice: 'required' };

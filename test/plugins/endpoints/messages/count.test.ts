@@ -105,6 +105,10 @@ describe('a count of tokens', () => {
 
   it.each([
     ['a message', answers(message([{ type: 'text', text: 'Yes.' }]))],
+    [
+      'a message with fields that only this API has',
+      answers(message([{ type: 'text', text: 'Yes.' }], { usage: { input_tokens: 5, output_tokens: 3, service_tier: 'standard' } })),
+    ],
     ['a stream of a message', streams(events)],
   ])('is estimated where the provider answers each path with %s, which is no count', async (_, step) => {
     const { ask, gateway, up } = await scene(step);
