@@ -313,9 +313,13 @@ it('a policy is a model with the providers of all its candidates, and the capabi
 });
 
 describe('one model', () => {
-  it.each(['full', 'full-2025'])('is found as %s', async (name) => {
+  it.each(['full', 'full-2025', 'trains/full', 'open/full-2025'])('is found as %s', async (name) => {
     const { get, body } = await catalogue();
     expect(await (await get(`/v1/models/${name}`)).json()).toEqual(body.data[0]);
+  });
+
+  it.each(['unsaid/full', 'nobody/full', 'full/full'])('is not found as %s, a provider that does not serve it', async (name) => {
+    expect((await (await catalogue()).get(`/v1/models/${name}`)).status).toBe(404);
   });
 
   it('that is misspelt is 404, with a suggestion', async () => {
