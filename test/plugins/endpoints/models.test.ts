@@ -194,6 +194,7 @@ describe('the list', () => {
     ['?include_deactivated=true', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?include_deactivated=1', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?include_deactivated=false', ['full', 'bare', 'deprecated']],
+    ['?include_deactivated=0', ['full', 'bare', 'deprecated']],
     ['?include_deactivated=True', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?include_deactivated=true&include_deactivated=1', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?exclude_deprecated=true', ['full', 'bare']],

@@ -337,10 +337,20 @@ describe('a turn that continues after tool results', () => {
 });
 
 it.each([
+  ['claude-of-tomorrow', true],
+  ['claude-fable-5', true],
+  ['claude-opus-5-5', true],
+  ['claude-sonnet-5', true],
   ['claude-opus-4-8', true],
+  ['claude-opus-4-7', true],
+  ['claude-sonnet-4-6', true],
   ['claude-haiku-4-5', true],
   ['claude-opus-4-1', false],
+  ['claude-opus-4', false],
   ['claude-sonnet-4', false],
+  ['claude-3-7-sonnet', false],
+  ['claude-3-5-haiku', false],
+  ['claude-3-haiku', false],
   ['kimi-k2', false],
 ])('a schema for answers is supported by %s: %s', (model, wanted) => {
   expect(takesSchemas(targetAt({ model }))).toBe(wanted);
