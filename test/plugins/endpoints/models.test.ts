@@ -181,6 +181,18 @@ describe('the mapping record', () => {
       stability: 'stable',
     });
   });
+
+  it.each([
+    { tiers: [{ above: 200_000, prompt: '0.000006', completion: '0.0000225' }] },
+    { peak: { hours: ['01:00-04:00'], weekdays: true, prompt: '0.000002' } },
+  ])('has the prices that change: %j', async (more) => {
+    const pricing = { prompt: '0.000001', completion: '0.000002', ...more };
+    const { url } = await gatewayOf({
+      providers: { up: { dialect: 'mock' } },
+      models: [{ id: 'm', pricing, providers: [{ providerId: 'up' }] }],
+    });
+    expect(await (await fetch(`${url}/v1/models/m`)).json()).toMatchObject({ providers: [{ pricing: { ...pricing } }] });
+  });
 });
 
 describe('the list', () => {
