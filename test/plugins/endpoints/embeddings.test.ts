@@ -360,6 +360,8 @@ describe('POST /v1/embeddings', () => {
     ['an empty text', { input: ['one', ''] }, 'invalid_value', 'input[1]'],
     ['a number', { input: 7 }, 'invalid_type', 'input'],
     ['texts and tokens', { input: ['one', 2] }, 'invalid_type', 'input[1]'],
+    ['an empty list of tokens', { input: [[1, 2], []] }, 'invalid_type', 'input[1]'],
+    ['tokens below 0', { input: [[1, -2]] }, 'invalid_type', 'input[0]'],
     ['too many', { input: Array.from({ length: 2049 }, () => 'x') }, 'invalid_value', 'input'],
     ['an unknown format', { input: 'x', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],
     ['dimensions of 0', { input: 'x', dimensions: 0 }, 'invalid_value', 'dimensions'],
