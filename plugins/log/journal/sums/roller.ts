@@ -18,7 +18,7 @@ import { keptOf } from './sums.ts';
 /** A request may end after the period in which it began; most end within this time. */
 const graceMs = 300_000;
 const lookEveryMs = 60_000;
-/** A period that could not be summed up is tried again after this time. */
+/** A period that could not be summed up, although the store answers, is tried again after this time. */
 const failedMs = 600_000;
 /** Older periods are not summed up: a query reads their records. */
 const longestMs = 400 * 86_400_000;
@@ -64,6 +64,8 @@ export class Roller {
       await sumUp(queriesOf(this.#engine), period);
       this.#failed.delete(nameOf(period));
     } catch (error) {
+      // a period that failed while the store was away is tried again at the next look
+      await this.#engine.all('select 1', []);
       this.#failed.set(nameOf(period), now + failedMs);
       throw error;
     }

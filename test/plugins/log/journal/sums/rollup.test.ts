@@ -1,4 +1,5 @@
 /** Kept sums agree with the records: exact sums, and percentiles within one percent. In SQLite and PostgreSQL. */
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -7,6 +8,7 @@ import { ruleOf } from '../../../../../plugins/log/journal/sums/rollup-rules.ts'
 import { complete, summed } from '../../../../../plugins/log/journal/sums/rollup.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
+import { pause } from '../../../../_kit/upstream.ts';
 import { attempt, everything, folder, rowFor } from '../scene.ts';
 
 let server: PostgresServer;
@@ -329,6 +331,34 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
   test('too many values are recognised, although each slice has few', async () => {
     expect(await ask('meta.user')).toEqual(raw.get('meta.user'));
   });
+});
+
+test('a period is summed up again soon after PostgreSQL went away in the middle of it', async () => {
+  const place = folder();
+  const url = server.database();
+  const store = await createStore({ store: 'postgres', url, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  await store.insert([rowFor({ at: Date.now() - 3 * hour })]);
+  expect(await store.roll()).toBe(true);
+  const other = new Client(url);
+  other.on('error', () => {});
+  await other.connect();
+  await other.query('begin; lock table gateway_rollup in exclusive mode');
+  const failed = expect(store.roll()).rejects.toThrow();
+  while (server.psql(url, 'select count(*) from pg_locks where not granted') === '0') await pause(20);
+  await server.kill();
+  await failed;
+  await server.start();
+  while (await store.roll());
+  vi.useFakeTimers({ toFake: ['performance'] });
+  vi.advanceTimersByTime(hour);
+  while (await store.roll());
+  vi.useRealTimers();
+  const quarters = "from gateway_rollup where span_ms = 900000 and dimension = ''";
+  expect(server.psql(url, `select (max(starts_at) - min(starts_at)) / 900000 + 1 - count(*) ${quarters}`)).toBe('0');
+  await other.end();
+  await store.close();
+  place.remove();
 });
 
 test('kept sums know a class of statuses in capital letters too, as the records do', () => {
