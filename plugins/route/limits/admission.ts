@@ -345,9 +345,9 @@ function spentBy({ cost, response, usage }: RequestRecord, { attempt, request }:
   return priceAt(attempt.candidate, { ...measure, answer: Math.max(measure.answer, usage.completionTokens ?? 0) }) ?? 0n;
 }
 
-/** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used. */
+/** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used, or the answer if that is longer. */
 const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number =>
-  usage.totalTokens ?? (response === null ? 0 : tokens);
+  usage.totalTokens ?? (response === null ? 0 : Math.max(tokens, usage.completionTokens ?? 0));
 
 /** The counts of the answer and of attempts that broke or came too late. */
 const usedTokens = (record: RequestRecord, hold: Hold): number =>

@@ -113,6 +113,16 @@ describe('a budget', () => {
     expect(statuses).toEqual([200, 200, 402, 402]);
   });
 
+  test('is charged the whole answer where its cost stays unknown, and it is longer than the caller allowed: an image, and no counts', async () => {
+    const { gateway } = await scene({
+      limits: [budget('0.005')],
+      step: answers({ ...completion('word '.repeat(3000)), usage: undefined }),
+    });
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] }];
+    const ask = async (): Promise<number> => await statusOf(gateway.chat({ ...small, messages }, tenant('acme')));
+    expect([await ask(), gateway.records[0]?.cost, await ask()]).toEqual([200, null, 402]);
+  });
+
   test('counts the schema of the answer as a part of the prompt, beforehand, and where the client left before the counts', async () => {
     const { gateway } = await scene({ limits: [budget('0.005')], step: streams(said('One', ' two').slice(0, 3), { end: 'hang' }) });
     const asked = (tokens: number): object => ({

@@ -180,6 +180,16 @@ describe('requests per minute', () => {
 describe('tokens per minute', () => {
   const limits = [{ by: 'meta.tenant-id', tokens_per_minute: 2000 }];
 
+  test('count the whole answer where the provider sends no counts, an image forbids an estimate, and the answer is longer than allowed', async () => {
+    const { gateway } = await scene({
+      limits: [{ by: 'meta.tenant-id', tokens_per_minute: 2500 }],
+      step: answers({ ...completion('word '.repeat(3000)), usage: undefined }),
+    });
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] }];
+    const ask = async (): Promise<number> => await statusOf(gateway.chat({ max_tokens: 5, messages }, tenant('acme')));
+    expect([await ask(), gateway.records[0]?.usage.totalTokens, await ask()]).toEqual([200, null, 429]);
+  });
+
   test('are held while the request runs, and replaced by its usage', async () => {
     const held = gate();
     const { gateway, upstream } = await scene({ limits, step: held.step });
