@@ -131,8 +131,8 @@ export default definePlugin<Options>({
     });
     hooks.log.tap((record) => {
       const note = notes.take(record.id);
-      // a request that came through no door is not a request to a model, so it is not traced
-      if (note === undefined && record.attempts.length === 0) return;
+      // a request that came through no door is not a request to a model, so it is not traced, although its key may be known
+      if ((note === undefined && record.attempts.length === 0) || ofNoDoor.has(record.error?.code)) return;
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;
@@ -142,6 +142,9 @@ export default definePlugin<Options>({
     return () => exporter.close(flushWithinMs);
   },
 });
+
+/** The errors of requests that came through no door. */
+const ofNoDoor: ReadonlySet<string | undefined> = new Set(['unknown_url', 'method_not_allowed']);
 
 /** The JSON of an export before and after its spans. */
 function around(resource: Destination['resource']): readonly [before: string, after: string] {

@@ -71,7 +71,7 @@ export function spansOf(traced: Traced): Span[] {
     ...(parent !== null && { parentSpanId: parent.spanId }),
     ...(parent !== null && parent.state !== '' && { traceState: parent.state }),
     flags,
-    name: `${record.method} ${routeOf(record)}`,
+    name: `${record.method} ${record.path}`,
     kind: SERVER,
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(end),
@@ -103,10 +103,10 @@ export function spansOf(traced: Traced): Span[] {
 /** A time in nanoseconds as text, exact to the microsecond, because a float cannot hold more digits. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`;
 
-/** The route of a request. Only requests at doors are traced, and their record has the path of the door. */
-const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
-
-/** The path that was asked for; null where that of the door has parameters: `/:host/deployments/:model/chat/completions`. */
+/**
+ * The path that was asked for. Only requests at doors are traced, and their record has the
+ * path of the door; null where that has parameters: `/:host/deployments/:model/chat/completions`.
+ */
 const pathOf = ({ path }: RequestRecord): string | null => (path.includes('/:') ? null : path);
 
 /** The operation in the words of the conventions. They have no word for a count of tokens. */
@@ -136,7 +136,7 @@ const unsentStatus = 499;
 
 const aboutRequest = ({ record, settings: { metadata, scheme } }: Traced): Attributes => ({
   'http.request.method': text(record.method),
-  'http.route': text(routeOf(record)),
+  'http.route': text(record.path),
   'http.response.status_code': record.status === unsentStatus ? null : int(record.status),
   'url.path': text(pathOf(record)),
   'url.scheme': text(scheme),
@@ -203,7 +203,7 @@ function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes 
   return {
     ...about,
     // the other doors make ids of another form, and `gateway.request.id` finds their requests
-    'gen_ai.response.id': response === null || !/\/chat\/completions\/*$/.test(path) ? null : text(`chatcmpl-${id}`),
+    'gen_ai.response.id': response === null || !path.endsWith('/chat/completions') ? null : text(`chatcmpl-${id}`),
     'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
     'gen_ai.usage.output_tokens': int(usage.completionTokens),
     'gen_ai.usage.reasoning.output_tokens': int(usage.reasoningTokens),

@@ -211,6 +211,15 @@ describe('a request', () => {
     expect(await spans()).toEqual([]);
   });
 
+  it('for an unknown URL, or with a wrong method, is not a span either where its key is known: callers could make up any number of names', async () => {
+    const keys = [{ name: 'team', key: 'sk-0123456789abcdef0123456789abcdef' }];
+    const { gateway, spans } = await exporter(oneUpstream((await provider()).url, { keys }));
+    const headers = { authorization: `Bearer ${keys[0]?.key}` };
+    await gateway.get('/v1/orders/12345', headers);
+    await gateway.get('/v1/chat/completions', headers);
+    expect([gateway.records.map(({ error }) => error?.code), await spans()]).toEqual([['unknown_url', 'method_not_allowed'], []]);
+  });
+
   it('has the vendor names of the conventions', async () => {
     const up = await provider();
     const config = { ...oneUpstream(up.url), providers: { up: { dialect: 'mistral', base_url: up.url, api_key: 'k' } } };
@@ -218,6 +227,13 @@ describe('a request', () => {
     await gateway.chat({});
     const { attributes } = last(await spans());
     expect([attributes['gen_ai.provider.name'], attributes['gateway.provider']]).toEqual(['mistral_ai', 'up']);
+  });
+
+  it('has the usual port of the scheme where the address of a provider names none', async () => {
+    const { gateway, spans } = await exporter(twoUpstreams('https://127.0.0.1/v1', 'http://127.0.0.1/v1'));
+    await gateway.chat({});
+    const [, ...attempts] = await spans();
+    expect(attempts.map(({ attributes }) => attributes['server.port'])).toEqual([443, 80]);
   });
 
   it('has no server address where a provider has none', async () => {
