@@ -5,6 +5,7 @@
 import { request as askPlain } from 'node:http';
 import { request as askTls } from 'node:https';
 import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Provider } from '../../config.ts';
@@ -100,12 +101,16 @@ export const basicLogin = ({ username, password }: URL): string | null =>
 function tunnel(proxy: URL, connect: Connect): Connect {
   const ask = proxy.protocol === 'https:' ? askTls : askPlain;
   const login = basicLogin(proxy);
+  const hostname = hostOf(proxy);
+  // without this name Node would take that of the header `host`, and expect the certificate of the provider at the proxy
+  const servername = isIP(hostname) === 0 ? hostname : '';
   return (target, callback) => {
-    const { hostname, protocol } = target;
-    const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${portOf(target)}`;
+    const { hostname: name, protocol } = target;
+    const host = `${name.includes(':') ? `[${name}]` : name}:${portOf(target)}`;
     const headers = { host, ...(login !== null && { 'proxy-authorization': login }) };
     const asked = ask({
-      hostname: hostOf(proxy),
+      hostname,
+      servername,
       port: portOf(proxy),
       method: 'CONNECT',
       path: host,

@@ -13,10 +13,11 @@ import { completion } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
 import { portOf } from './port.ts';
 
-/** A proxy that connects every tunnel to one port of this machine. */
-async function proxyTo(port: number, status = 200) {
+/** A proxy that connects every tunnel to one port of this machine. @param pair it speaks TLS with this certificate */
+async function proxyTo(port: number, status = 200, { host = '127.0.0.1', pair }: { host?: string; pair?: object } = {}) {
   const asked: { target: string | undefined; login: string | undefined }[] = [];
-  const server = createHttpServer((_, response) => void response.writeHead(400).end());
+  const server = pair === undefined ? createHttpServer() : createServer(pair);
+  server.on('request', (_, response) => void response.writeHead(400).end());
   server.on('connect', ({ url, headers }, near: Socket) => {
     asked.push({ target: url, login: headers['proxy-authorization'] });
     near.on('error', () => {});
@@ -29,7 +30,8 @@ async function proxyTo(port: number, status = 200) {
     far.on('error', () => near.destroy());
     near.on('close', () => far.destroy());
   });
-  return { asked, url: `http://127.0.0.1:${await portOf(server)}` };
+  const scheme = pair === undefined ? 'http' : 'https';
+  return { asked, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${await portOf(server, host)}` };
 }
 
 /** A provider with TLS as `provider.example`, with a certificate of an authority that Node does not trust. */
@@ -88,6 +90,23 @@ describe('a provider', () => {
     const { chat } = await gatewayTo('https://provider.example/v1', { ca });
     expect(await contentOf(await chat({}))).toBe('through');
     expect(proxy.asked.map(({ target }) => target)).toEqual(['provider.example:443']);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('is asked through a proxy of the environment that speaks TLS, at %s', async (name) => {
+    const { port, ca } = await encrypted();
+    const proxy = await proxyTo(port, 200, { pair: trustedCertificate(name === 'localhost' ? 'DNS:localhost' : 'IP:127.0.0.1') });
+    process.env['HTTPS_PROXY'] = proxy.url.replace('127.0.0.1', name);
+    const { chat } = await gatewayTo('https://provider.example/v1', { ca });
+    expect(await contentOf(await chat({}))).toBe('through');
+    expect(proxy.asked.map(({ target }) => target)).toEqual(['provider.example:443']);
+  });
+
+  it('with an IPv6 address is asked through a proxy with an IPv6 address', async () => {
+    const { port, ca } = await encrypted(certificate('IP:2001:db8::5'));
+    const proxy = await proxyTo(port, 200, { host: '::1' });
+    const { chat } = await gatewayTo('https://[2001:db8::5]/v1', { proxy: proxy.url, ca });
+    expect(await contentOf(await chat({}))).toBe('through');
+    expect(proxy.asked.map(({ target }) => target)).toEqual(['[2001:db8::5]:443']);
   });
 
   it('on this machine, or with `proxy: none`, is asked without a proxy', async () => {
