@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
-import { hangs } from '../../_kit/upstream.ts';
+import { answers, completion, hangs } from '../../_kit/upstream.ts';
 import { exchangeBytes } from '../../_kit/wire.ts';
 import { errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
 
@@ -100,4 +100,11 @@ describe('a plugin that hangs at open', () => {
       ),
     ).toEqual([504, message, 'stream/upstream', [message]]);
   });
+});
+
+it('the total time of a policy replaces a shorter one of the default', async () => {
+  const up = await provider((...asked) => void setTimeout(() => void answers(completion('late'))(...asked), 900));
+  const times = { default: { timeout_ms: { total: 400 } }, models: { plain: { timeout_ms: { total: 60_000 } } } };
+  const { chat } = await gatewayOf(oneUpstream(up.url, { routing: times }));
+  expect((await chat({})).status).toBe(200);
 });
