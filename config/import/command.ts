@@ -6,6 +6,7 @@ import { Exit, UsageError } from '../../core/exit.ts';
 import type { Output } from '../../core/host/command.ts';
 import { counted } from '../../core/table.ts';
 import { shippedPlugins } from '../shipped-plugins.ts';
+import type { Draft } from './draft.ts';
 import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
 import { withIncludes } from './litellm/includes.ts';
@@ -43,6 +44,7 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
     from === 'litellm'
       ? translate({ source: withIncludes(source, read), keys: keys.map(read), catalogue })
       : translatePortkey({ source, catalogue });
+  refuseEmpty(draft, from);
   const text = draftText(draft, { of, command: `gateway import ${from}` }, shippedPlugins);
   if (out === null) print(text);
   else write(resolve(out), text);
@@ -53,6 +55,20 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
     ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`]),
   ];
   say(`${report.join('\n')}\n`);
+}
+
+/** Throws where nothing was read that is worth a config, as from a file of the other gateway. */
+function refuseEmpty({ source: { name, value }, models, providers, keys }: Draft, from: string): void {
+  if (models.size + providers.size + keys.length > 0) return;
+  const fields = Object.keys(value);
+  const isPortkey = fields.some((field) => /^(?:targets|strategy|provider|virtual_?key)$/i.test(field));
+  const other = fields.includes('model_list') ? 'litellm' : isPortkey ? 'portkey' : from;
+  throw new Exit(
+    1,
+    other === from
+      ? `${name} has no model, provider or key that ${gateways[from]} has in its config, so there is nothing to import.`
+      : `${name} looks like a config of ${gateways[other]}: gateway import ${other} ${name}`,
+  );
 }
 
 function read(file: string): Foreign {

@@ -99,6 +99,25 @@ describe('gateway import', () => {
     expect(existsSync(join(folder, 'new.yaml'))).toBe(false);
   });
 
+  test.each([
+    ['portkey', yaml, /config\.yaml looks like a config of LiteLLM: gateway import litellm .*config\.yaml$/],
+    [
+      'litellm',
+      '{"strategy": {"mode": "fallback"}, "targets": [{"provider": "openai"}]}',
+      /looks like a config of Portkey: gateway import portkey /,
+    ],
+    ['litellm', 'virtualKey: mine', /looks like a config of Portkey/],
+    ['litellm', 'litellm_settings: { redis_password: SECRET }', /nothing to import/],
+    ['litellm', 'model_list: []', /nothing to import/],
+    ['portkey', '{"retry": {"attempts": 2}}', /nothing to import/],
+  ])('as %s refuses %j, which has nothing for it, and writes nothing', (from, text, message) => {
+    const folder = folderOf({ 'config.yaml': text });
+    const fault = faultOf([from, join(folder, 'config.yaml')], join(folder, 'new.yaml'));
+    expect([fault.code, fault.message]).toEqual([1, expect.stringMatching(message)]);
+    expect(fault.message).not.toContain('SECRET');
+    expect(existsSync(join(folder, 'new.yaml'))).toBe(false);
+  });
+
   test('names a file that is not there', () => {
     expect(faultOf(['litellm', '/nowhere/config.yaml']).message).toContain('/nowhere/config.yaml cannot be read');
     const folder = folderOf({ 'config.yaml': `include: [away.yaml]\n${yaml}` });
