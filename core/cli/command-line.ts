@@ -70,10 +70,7 @@ export function unknownCommand(args: readonly string[], commands: readonly Comma
   const [first = '', second = ''] = args;
   const group = groupOf(first, commands);
   if (group.length === 0) return new UsageError(`unknown command "${first}".${nearCommand(first, commands)} See gateway --help`);
-  const hint = didYouMean(
-    second,
-    group.map(({ name }) => name.slice(first.length + 1)),
-  );
+  const hint = nearSecond(second, group);
   return new UsageError(`unknown command "${first} ${second}".${hint} There is ${group.map(({ name }) => `gateway ${name}`).join(', ')}`);
 }
 
@@ -94,6 +91,13 @@ export function unlistedCommand<C extends CommandSpec>(
   const [other] = isInGroup ? [] : groupOf(first, all);
   return other === undefined ? null : { words: first, command: other };
 }
+
+/** ` Did you mean "create"?` for the second word of one of these commands, or nothing. */
+const nearSecond = (word: string, group: readonly CommandSpec[]): string =>
+  didYouMean(
+    word,
+    group.map(({ name }) => name.slice(name.indexOf(' ') + 1)),
+  );
 
 /** ` Did you mean "start"?`, or nothing. */
 export const nearCommand = (word: string, commands: readonly CommandSpec[]): string =>
@@ -117,16 +121,21 @@ interface Arguments {
   readonly words: readonly string[];
 }
 
-/** Reads the arguments of one command. Throws a UsageError for what the command does not take. */
-export function parseArguments(command: CommandSpec, args: readonly string[]): Arguments {
+/**
+ * Reads the arguments of one command. Throws a UsageError for what the command does not take.
+ * @param all commands of two words among them that begin with this one are proposed for a misspelt second word
+ */
+export function parseArguments(command: CommandSpec, args: readonly string[], all: readonly CommandSpec[] = coreCommands): Arguments {
   const { name, flags = {}, words } = command;
   const options = optionsOf(flags);
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
     if (token.kind === 'positional' && words === undefined) {
       const isCommand = coreCommands.some((one) => one.name === token.value);
-      const hint = isCommand ? `. The command comes before its options: gateway ${token.value} …` : '';
-      throw new UsageError(`unexpected "${token.value}" after gateway ${name}${hint}`);
+      const hint = isCommand
+        ? ` The command comes before its options: gateway ${token.value} …`
+        : nearSecond(token.value, groupOf(name, all));
+      throw new UsageError(`unexpected "${token.value}" after gateway ${name}${hint === '' ? '' : `.${hint}`}`);
     }
     if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) {
       throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);

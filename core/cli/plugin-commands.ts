@@ -110,7 +110,7 @@ export async function runPluginCommand({
   start,
 }: RunParts): Promise<void> {
   const { command, owner } = found;
-  const { flags, words } = parseArguments(found, args);
+  const { flags, words } = parseArguments(found, args, [...coreCommands, ...commandsOf(plugins)]);
   if (flags.has('help')) return output.print(commandHelp(found));
   begin();
   const opened: RunningGateway[] = [];

@@ -308,4 +308,12 @@ describe.concurrent('the command line', () => {
       stderr: 'unknown command "hallo". Did you mean "hello"? See gateway --help\n',
     });
   });
+
+  it('proposes a second word that is misspelt, where its first word is a command too', async ({ expect }) => {
+    expect(await run(['keys', 'creat', '--config', file])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'unexpected "creat" after gateway keys. Did you mean "create"?\n',
+    });
+  });
 });
