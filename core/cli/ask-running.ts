@@ -46,12 +46,18 @@ export interface Askable {
   /** The process id, for a gateway that hangs: such a process can only be killed. */
   readonly pid: number;
   readonly adminKey: Secret | null;
+  /** What messages call it; absent: by its address. */
+  readonly name?: string;
   /** How long an answer may take to begin; half a minute where absent. */
   readonly patienceMs?: number;
 }
 
 /** Throws an Exit: code 5 where the gateway does not answer, another code where it refuses. */
-export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
+export async function askGateway(
+  { url, pid, adminKey, name = `The gateway at ${url}`, patienceMs = 30_000 }: Askable,
+  path: string,
+  init: RequestInit,
+): Promise<Response> {
   const headers = {
     ...(init.headers as Record<string, string> | undefined),
     ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }),
@@ -63,12 +69,12 @@ export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: As
     .catch((cause: unknown) => {
       // fetch says only that it failed, and its cause says why
       const why = messageOf((cause as Error | null)?.cause ?? cause);
-      throw new Exit(5, `The gateway at ${url} (process ${pid}) does not answer: ${why}`, { cause });
+      throw new Exit(5, `${name} (process ${pid}) does not answer: ${why}`, { cause });
     })
     .finally(() => clearTimeout(late));
   if (response.ok) return response;
   const said = ((await response.json().catch(() => null)) as { error?: { message?: string; code?: string } } | null)?.error;
-  throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
+  throw new Exit(exitCodeOf(said?.code), `${name} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
 }
 
 /** How long to wait for a sign of life. A machine under load may take seconds to answer, and the gateway is not at fault then. */

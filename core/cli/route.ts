@@ -84,7 +84,7 @@ async function askOwn({ config, plugins, start }: RouteParts, question: RequestI
   });
   try {
     const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: config.server.limits, service: () => gateway });
-    const explanation = await ask({ url, pid: process.pid, adminKey }, question);
+    const explanation = await ask({ url, pid: process.pid, adminKey, name: 'The gateway that was started for this question' }, question);
     await drain(0, []);
     return explanation;
   } finally {

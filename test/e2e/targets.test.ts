@@ -217,7 +217,11 @@ describe('without a gateway that serves', () => {
     [['targets'], 5, /^No gateway serves with .* on this machine\.\n$/],
     [['targets', 'wake'], 2, /^Write `gateway targets`, or `gateway targets wake NAME`/],
     [['route'], 2, /^gateway route needs a prompt/],
-    [['route', '--model', 'nothing', 'hi'], 1, /The model "nothing" does not exist/],
+    [
+      ['route', '--model', 'nothing', 'hi'],
+      1,
+      /^The gateway that was started for this question refused with 404: The model "nothing" does not exist/,
+    ],
     [['route', '--key', '', 'hi'], 2, /^--key needs the name of a key\n$/],
     [['route', '--key', 'a\nb', 'hi'], 2, /^--key takes no line breaks and no other control characters\n$/],
     [['route', '--meta', 'town=a\nb', 'hi'], 2, /^--meta takes no line breaks/],
