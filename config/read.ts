@@ -272,6 +272,9 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
         isAbsolute(pattern) ? null : `it is looked for in ${from}`,
       );
     }
+    if (!isGlob && matches.some((match) => realPath(match) === realPath(source.file))) {
+      findings.refuse(place, 'is this file itself', 'name another file, or remove it');
+    }
     const files = matches.filter((match) => !isFolder(match));
     if (files.length < matches.length) {
       findings.error(place, 'is a folder, and `include` takes files', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);

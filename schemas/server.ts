@@ -7,6 +7,12 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
  */
 export const longestMs = 2_000_000_000;
 
+/**
+ * Largest number of bytes of a setting: 1 TiB, which no request has.
+ * safety: Node takes no limit of headers beyond 2^53, so the start would end with a stack.
+ */
+const mostBytes = 2 ** 40;
+
 const limitsSchema = {
   type: 'object',
   description:
@@ -17,12 +23,14 @@ const limitsSchema = {
     body: {
       type: 'integer',
       minimum: 1,
+      maximum: mostBytes,
       default: 33554432,
       description: 'Largest request body, in bytes. A larger body is answered with 413.',
     },
     in_flight_bytes: {
       type: 'integer',
       minimum: 65536,
+      maximum: mostBytes,
       description:
         'Limit of the bytes of all request bodies at one time. A request for which there is no room is answered with 503, a single body that is larger than the limit with 413. Absent: an eighth of the heap limit (node --max-old-space-size), counted without the 32 MiB of the gateway itself. For example 536870912.',
     },
@@ -43,6 +51,7 @@ const limitsSchema = {
     headers: {
       type: 'integer',
       minimum: 1024,
+      maximum: mostBytes,
       default: 16384,
       description: 'Largest size of all request headers together, in bytes. Larger headers are answered with 431.',
     },
@@ -64,12 +73,14 @@ const limitsSchema = {
     upstream_event: {
       type: 'integer',
       minimum: 1024,
+      maximum: mostBytes,
       default: 1048576,
       description: "Largest single event of a provider's stream, in bytes.",
     },
     upstream_body: {
       type: 'integer',
       minimum: 1024,
+      maximum: mostBytes,
       default: 33554432,
       description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.',
     },

@@ -106,6 +106,15 @@ models: []
   });
 });
 
+test.each(['body', 'in_flight_bytes', 'headers', 'upstream_event', 'upstream_body'])(
+  'a limit of bytes beyond 1 TiB is refused: %s',
+  async (limit) => {
+    expect(await faults(`server: { limits: { ${limit}: 1e308 } }\nproviders: { mock: {} }\nmodels:\n${model('a')}`)).toEqual([
+      expect.stringContaining(`server.limits.${limit}: 1e308 is too large, at most 1099511627776`),
+    ]);
+  },
+);
+
 describe('a small config file', () => {
   const small = 'providers:\n  mock: {}\nmodels:\n' + model('a');
 
@@ -454,6 +463,17 @@ describe('included files', () => {
       'catalogue/two.yaml': 'include: [./one.yaml]\n',
     });
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  test('are other files: a file that names itself gets a warning, and one that only matches its own pattern gets none', async () => {
+    const named = async (include: string): Promise<string[]> => {
+      const loaded = await load(`include: [${include}]\nproviders: { mock: {} }\nmodels:\n${model('a')}`);
+      return loaded.ok ? loaded.warnings.map(headline) : [];
+    };
+    expect(await named('./gateway.config.yaml')).toEqual([
+      expect.stringMatching(/gateway\.config\.yaml:1:11 include\[0\]: is this file itself, name another file, or remove it$/),
+    ]);
+    expect(await named('./*.yaml')).toEqual([]);
   });
 
   test('that cannot be read cause no faults about missing entries', async () => {
