@@ -17,12 +17,17 @@ export function embedderOf({ provider }: Target): Embedder {
   return embedder;
 }
 
+/** Fields of a request that Gemini takes where they are texts. */
+const ownTexts: ReadonlySet<string> = new Set(['task_type', 'title']);
+
 const embedder: Embedder = {
   most: 100,
   encode(inputs, { ask: { dimensions }, user, rest }, { mapping: { externalId } }) {
     const adjustments = new Adjustments();
-    const { task_type: task, title, ...others } = rest;
-    for (const [field, value] of Object.entries({ ...others, user })) if (value !== null) adjustments.dropField(field, value);
+    const { task_type: task, title } = rest;
+    for (const [field, value] of Object.entries({ ...rest, user })) {
+      if (typeof value !== 'string' || !ownTexts.has(field)) adjustments.dropField(field, value);
+    }
     const model = wholeName(externalId);
     const more = {
       ...(dimensions !== null && { outputDimensionality: dimensions }),

@@ -292,6 +292,13 @@ describe('POST /v1/embeddings', () => {
     expect((await embed({ input: 'x', user: 'ann' })).headers.get('x-adjusted')).toBe('user: dropped');
   });
 
+  it('names a field that Gemini takes as a text only, where it is no text', async () => {
+    const { embed, up } = await scene('gemini', undefined, { mapping: { externalId: 'gemini-embedding-001' } });
+    const response = await embed({ input: 'one', task_type: 4, title: ['Tides'], user: 'ann' });
+    expect(response.headers.get('x-adjusted')).toBe('task_type: dropped, title: dropped, user: dropped');
+    expect(up.asked[0]?.json).toEqual({ requests: [{ model: 'models/gemini-embedding-001', content: { parts: [{ text: 'one' }] } }] });
+  });
+
   it.each<[string, string, object, object]>([
     [
       'gemini',
