@@ -74,7 +74,7 @@ async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Pro
   const { retentionDays } = await reader.status();
   const tooLong = new Set(kinds.filter(({ per }) => retentionDays > 0 && longestDays[per] > retentionDays).map(({ per }) => per));
   const warningOf = (per: Kind['per']): string =>
-    `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`;
+    `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; set retention_days of the log to ${per === 'total' ? 0 : longestDays[per]}`;
   return Array.from(tooLong, warningOf);
 }
 

@@ -100,7 +100,7 @@ const written = [
   '  - name: search-team',
   '    key: "${SEARCH_KEY}"',
   '    metadata: { team: search }',
-  '    limits: { budget: { dollars: "50", per: month } }',
+  '    limits: { budget: { dollars: "50", per: week } }',
 ].join('\n');
 
 const requireKeys = html`<code>require_keys: true</code> under <code>server:</code>`;

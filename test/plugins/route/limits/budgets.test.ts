@@ -475,9 +475,9 @@ describe('what was spent', () => {
       clock: { now: Date.now() },
     });
     expect(messages(short)).toEqual(
-      ['month', 'total'].map(
-        (per) =>
-          `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`,
+      [['month', 31] as const, ['total', 0] as const].map(
+        ([per, days]) =>
+          `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; set retention_days of the log to ${days}`,
       ),
     );
     const all = memoryLog();
