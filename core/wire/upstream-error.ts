@@ -59,11 +59,20 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   // in the documentation of each). For any failure but a 429, that is not a time to wait
   const headers = status === 429 ? refusal.headers : withoutLimits(refusal.headers);
   const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(headers, refusal.body) };
+  const isOfKey = code === 'upstream_auth_error';
+  const word = isOfKey && status === 403 ? wordOf(complaint) : null;
   // safety: a provider's message about a wrong key quotes that key, so the caller does not get the message
-  if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
-  const said = complaint.message === null ? '.' : `: ${complaint.message}`;
+  if (isOfKey && word === null) return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
+  const words = isOfKey ? word : complaint.message;
+  const said = words === null ? '.' : `: ${words}`;
   return new GatewayError(code, sanitise(`Provider "${target.provider.id}" ${mannerOf(refusal)}${said}`, target.provider), facts);
 }
+
+/** Why a 403 came, in one word of letters, such as `unsupported_country_region_territory`; null: it has no word, or is about a wrong key. */
+const wordOf = (complaint: Complaint): string | null =>
+  hasCode(complaint, keyWords)
+    ? null
+    : ([complaint.code, complaint.type].find((word) => word !== null && /^[a-z][a-z_.-]{2,63}$/i.test(word)) ?? null);
 
 const mannerOf = ({ status, isInAnswer }: Refusal): string =>
   isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`;

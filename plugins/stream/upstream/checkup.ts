@@ -200,7 +200,11 @@ function ofKey(answered: Reply, { part, host, open, name }: About & { open: Repl
     return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
   }
   if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
-  if (status === 401 || status === 403 || error.code === 'upstream_auth_error') {
+  if (status === 403) {
+    const fix = 'see at the provider what this key and its account may do, or remove the provider';
+    return { part, state: 'fault', text: `${host} refuses ${name} (403). ${error.message}`, fix };
+  }
+  if (status === 401 || error.code === 'upstream_auth_error') {
     return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
   }
   return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };

@@ -33,7 +33,7 @@ async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
     const isGood = isPublic || headers.authorization === 'Bearer right';
     response
       .writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() })
-      .end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
+      .end(isGood ? '{"data":[]}' : '{"error":{"message":"no","type":"not_served_here"}}');
   }).on('connection', (socket: Socket) => void sockets.add(socket));
   opened.push(() => sockets.forEach((socket) => socket.destroy()));
   const host = await hostOf(server);
@@ -101,11 +101,12 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
   });
 
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
-    const [good, open, odd, lost] = [
+    const [good, open, odd, lost, barred] = [
       await vendor(),
       await vendor({ isPublic: true }),
       await vendor({ status: 418 }),
       await vendor({ status: 404 }),
+      await vendor({ status: 403 }),
     ];
     const { code, lines, stderr } = await examined({
       providers: {
@@ -118,6 +119,7 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
         headed: { dialect, base_url: good.base_url, api_key: 'placeholder', headers: { Authorization: 'Bearer right' } },
         misled: { dialect, base_url: good.base_url, api_key: 'right', headers: { Authorization: 'Bearer wrong' } },
         lost: { dialect, base_url: lost.base_url.replace('/v1', '/api'), api_key: 'any' },
+        barred: { dialect, base_url: barred.base_url, api_key: 'any' },
         gone: { dialect, base_url: 'http://127.0.0.1:1/v1', api_key: 'any' },
         absent: { dialect, base_url: good.base_url, api_key: '${NOT_SET_ANYWHERE}' },
       },
@@ -133,13 +135,14 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
         `✓ headed ${good.host} answers; headers of the entry are sent in place of the key`,
         `✗ misled ${good.host} refuses the headers of the entry, which are sent in place of the key (401) → set valid headers, or remove them`,
         `! lost ${lost.host} answers, and knows no /api/models → check the path of base_url: most servers want /v1 at its end`,
+        `✗ barred ${barred.host} refuses the key (403). Provider "barred" answered 403: not_served_here → see at the provider what this key and its account may do, or remove the provider`,
         `✓ keyless ${odd.host} answers`,
         expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
         '· providers off: absent (NOT_SET_ANYWHERE is not set)',
         '✓ clock agrees with the providers',
       ]),
     );
-    expect([code, stderr]).toEqual([1, '4 faults.\n']);
+    expect([code, stderr]).toEqual([1, '5 faults.\n']);
     expect(new Set([...good.asked, ...open.asked])).toEqual(new Set(['GET /v1/models']));
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
   });

@@ -387,6 +387,22 @@ describe('a fault of the provider or of its account', () => {
     expect(errorOf(status, body)).toMatchObject({ code, retryable: true, upstreamStatus: status });
   });
 
+  it.each([
+    [{ code: 'unsupported_country_region_territory', type: 'request_forbidden', message: testKey }, 'unsupported_country_region_territory'],
+    [{ code: null, type: 'permission_error', message: 'Not yours.' }, 'permission_error'],
+    [{ code: 403, type: 'access_denied' }, 'access_denied'],
+  ])('is a word of the error where a 403 has one, and never its message: %j', (error, word) => {
+    expect(errorOf(403, { error })).toMatchObject({ code: 'upstream_auth_error', message: `Provider "acme" answered 403: ${word}` });
+  });
+
+  it.each([
+    { code: 'invalid_api_key', type: 'invalid_request_error' },
+    { code: 'x1', type: `bad key ${testKey}` },
+    { message: `No access with ${testKey}` },
+  ])('is no word where a 403 has none, or is about a wrong key: %j', (error) => {
+    expect(errorOf(403, { error }).message).toBe("The provider rejected the gateway's credentials.");
+  });
+
   it('shows no key, and at most two kilobytes', () => {
     expect(errorOf(401, { error: { message: `Incorrect API key provided: ${testKey}` } }).message).toBe(
       "The provider rejected the gateway's credentials.",
