@@ -41,6 +41,16 @@ export function formatDollars(pico: bigint): string {
   return `${pico < 0n ? '-' : ''}${text.slice(0, -digits)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
+/** An amount as people write it, with all its digits: `"0.1"` → `"$0.10"`, and whole dollars stay whole. */
+export const exactDollars = (amount: string): string => `$${amount.replace(/\.\d$/, '$&0')}`;
+
+/** An amount that people read at a glance: cents from a dollar on, below that four digits that count, at least cents. */
+export function shortDollars(dollars: number): string {
+  if (dollars === 0) return '$0';
+  const decimals = dollars >= 0.99995 ? 2 : Math.min(digits, 3 - Math.floor(Math.log10(dollars)));
+  return `$${dollars.toFixed(decimals).replace(/(\.\d{2,}?)0+$/, '$1')}`;
+}
+
 // cost: a catalogue has few different prices, and each is parsed once
 const prices = new Map<string, bigint | null>();
 /** safety: every reload of the config may bring other prices. */

@@ -1,6 +1,26 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetFault, formatDollars, parseDollars } from '../../core/money.ts';
+import { budgetFault, exactDollars, formatDollars, parseDollars, shortDollars } from '../../core/money.ts';
+
+describe('dollars for people', () => {
+  it.each([
+    ['0', '$0'],
+    ['20', '$20'],
+    ['0.1', '$0.10'],
+    ['1.25', '$1.25'],
+    ['0.000000000001', '$0.000000000001'],
+  ])('have all digits and at least cents: %s', (amount, text) => expect(exactDollars(amount)).toBe(text));
+
+  it.each([
+    [0, '$0'],
+    [0.1, '$0.10'],
+    [0.1 + 0.2, '$0.30'],
+    [0.99996, '$1.00'],
+    [0.0000123456, '$0.00001235'],
+    [1234.5, '$1234.50'],
+    [1e-12, '$0.000000000001'],
+  ])('have four digits that count where they are read at a glance: %s', (amount, text) => expect(shortDollars(amount)).toBe(text));
+});
 
 describe('dollars', () => {
   it('are the same after they were written and read', () => {

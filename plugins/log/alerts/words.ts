@@ -1,5 +1,6 @@
 /** The texts of an alert. */
 import type { AlertRule } from '../../../core/limits.ts';
+import { shortDollars } from '../../../core/money.ts';
 import type { Sum } from './sums.ts';
 
 /** An alert that is active. */
@@ -16,19 +17,13 @@ function spanText(ms: number): string {
   if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
-function moneyText(dollars: number): string {
-  if (dollars >= 1) return dollars.toFixed(2);
-  if (dollars === 0 || dollars >= 0.0001) return dollars.toFixed(4);
-  // two significant digits, without an exponent; a record has twelve decimals
-  return Number(dollars.toPrecision(2)).toFixed(12).replace(/0+$/, '');
-}
 const requestsOf = (many: number): string => `${many} ${many === 1 ? 'request' : 'requests'}`;
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 /** The sums in words, for example `12 % of 240 requests failed in 5 min`. */
 export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, bad, dollars }: Sum): string {
   const within = ` in ${spanText(windowMs)}`;
-  if (watches === 'cost') return `$${moneyText(dollars)} for ${requestsOf(requests)}${within}`;
+  if (watches === 'cost') return `${shortDollars(dollars)} for ${requestsOf(requests)}${within}`;
   if (watches === 'provider') {
     return bad === requests
       ? `${requests} of ${requests} attempts failed${within}`

@@ -1,5 +1,6 @@
 /** `gateway limits`: how much of each limit is used, at the running gateway. */
 import type { Command, CommandRun } from '../../../core/host/command.ts';
+import { exactDollars } from '../../../core/money.ts';
 import { tableOf } from '../../../core/table.ts';
 import type { Column } from '../../../core/table.ts';
 import type { ShownLimit } from './shown.ts';
@@ -39,4 +40,4 @@ const columns: readonly Column<ShownLimit>[] = [
   { title: 'BEGINS ANEW (UTC)', read: ({ beginsAnewAt }) => beginsAnewAt?.slice(0, 16).replace('T', ' ') ?? '' },
 ];
 
-const amount = (value: number | string, per: string | null): string => (per === null ? String(value) : `$${value}`);
+const amount = (value: number | string, per: string | null): string => (per === null ? String(value) : exactDollars(String(value)));

@@ -1,7 +1,7 @@
 /** What a limited caller gets: the error of a refusal, and the headers of each reply. */
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
-import { formatDollars } from '../../../core/money.ts';
+import { exactDollars, formatDollars } from '../../../core/money.ts';
 import type { Replying } from '../../../core/pipeline/context.ts';
 import { counted } from '../../../core/table.ts';
 import { periodOf } from './ledger.ts';
@@ -63,14 +63,14 @@ function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: num
   const left = leftOf(cap, state);
   return new GatewayError(
     'budget_exceeded',
-    `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`,
+    `The budget ${budgetName(cap, subject)} has ${exactDollars(formatDollars(left))} left, and this request may cost ${exactDollars(formatDollars(pico))}. ${againAt(cap, now)}`,
     { plugin: name },
   );
 }
 
 /** `of $20 per day for the key "search-team"` */
 const budgetName = ({ pico, per }: BudgetCap, subject: Subject): string =>
-  `of $${formatDollars(pico)} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
+  `of ${exactDollars(formatDollars(pico))} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
 
 function againAt({ per }: BudgetCap, now: number): string {
   const { end } = periodOf(per, now);

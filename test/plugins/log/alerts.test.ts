@@ -425,7 +425,7 @@ test('a cost that is exactly the limit is not reported, and a rule that is writt
   await nothingTold(gateway);
   await send(gateway, 1, good);
   await looked(1, gateway);
-  expect(messages()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.4000 for 3 requests/);
+  expect(messages()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.40 for 3 requests/);
 });
 
 test('a cost of less than a hundredth of a cent is not told as $0.0000', async () => {
@@ -434,7 +434,7 @@ test('a cost of less than a hundredth of a cent is not told as $0.0000', async (
   const gateway = await gatewayWith([{ cost_dollars: '0.00001' }], { config });
   await send(gateway, 1, good);
   await looked(1, gateway);
-  expect(messages()[0]).toMatch(/\. \$0\.000012 for 1 request in 5 min/);
+  expect(messages()[0]).toMatch(/\. \$0\.00001235 for 1 request in 5 min/);
 });
 
 test('an alert ends after its window, although the clock was set back meanwhile', async () => {

@@ -1,5 +1,6 @@
 /** The table of `gateway keys`, and its warnings. */
 import type { CommandRun } from '../../../../core/host/command.ts';
+import { exactDollars } from '../../../../core/money.ts';
 import { tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
@@ -67,7 +68,7 @@ function limitText(limits: ShownKey['limits']): string {
     requests !== undefined && `${requests} requests/min`,
     tokens !== undefined && `${tokens} tokens/min`,
     concurrent !== undefined && `${concurrent} at once`,
-    budget !== undefined && `$${budget.dollars}/${budget.per}`,
+    budget !== undefined && `${exactDollars(budget.dollars)}/${budget.per}`,
   ];
   return parts.filter((part) => part !== false).join(', ');
 }

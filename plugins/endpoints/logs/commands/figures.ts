@@ -1,4 +1,5 @@
 /** Figures of the log as text for a terminal. An unknown figure is shown as `–`. */
+import { shortDollars } from '../../../../core/money.ts';
 
 export const count = (value: number | null): string => (value === null ? '–' : String(value));
 
@@ -19,17 +20,5 @@ export function duration(ms: number | null): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
-/** At most four significant digits below a dollar, cents from there on; null: the cost is not known. */
-export function dollars(text: string | null): string {
-  if (text === null) return '–';
-  const value = Number(text);
-  return value === 0
-    ? '$0'
-    : `$${
-        value >= 1
-          ? value.toFixed(2)
-          : Number(value.toPrecision(4))
-              .toFixed(12)
-              .replace(/\.?0+$/, '')
-      }`;
-}
+/** The cost for a table; null: it is not known. */
+export const dollars = (text: string | null): string => (text === null ? '–' : shortDollars(Number(text)));

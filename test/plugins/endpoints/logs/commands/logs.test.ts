@@ -170,7 +170,7 @@ describe('gateway stats', () => {
     scene.log.add({ outcome: 'failed', status: 502 });
     await showStats(connection, selectionOf('stats', '--by', 'meta.team'), output);
     expect(printed).toMatch(/^META\.TEAM +REQUESTS +ERRORS/);
-    expect(printed).toMatch(/\na +2 +0 .*\$0\.5 \* .*\n\(none\) +1 +1 \(100\.0 %\)/);
+    expect(printed).toMatch(/\na +2 +0 .*\$0\.50 \* .*\n\(none\) +1 +1 \(100\.0 %\)/);
     expect(printed).toContain('* without requests whose cost is not known');
   });
 
