@@ -35,6 +35,22 @@ const askFor = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('button', { name: 'Make the key' }).click();
 };
 
+test.each([1280, 900])(
+  'the fields of a key are equally high and in one line, also below a label of two lines, at a width of %i',
+  async (width) => {
+    const page = await scene.open('/dashboard/keys');
+    await page.setViewportSize({ width, height: 860 });
+    await page.getByRole('button', { name: 'New key' }).click();
+    const fields = page.locator('dialog .fields').locator('input:not([type=checkbox]), select');
+    const boxes = await fields.evaluateAll((all) => all.map((one: any) => one.getBoundingClientRect().toJSON() as Box));
+    expect(boxes.length).toBe(6);
+    for (const row of Map.groupBy(boxes, ({ y }) => Math.round(y / 40)).values()) {
+      expect(row.map(({ y, height }) => [y, height])).toEqual(row.map(() => [row[0]?.y, row[0]?.height]));
+    }
+    await scene.leave(page);
+  },
+);
+
 test('the page makes a key, shows it once, limits, rotates, disables and deletes it, and lists the changes', async () => {
   const page = await scene.open('/dashboard/keys');
   const row = page.getByRole('table').first().getByRole('row').filter({ hasText: 'docs-team' });
