@@ -1,5 +1,6 @@
 /** Resolves `alerts`. The address of the webhook stays a secret, because anybody who knows it can post there. */
 import type { Alerts, AlertRule } from '../../core/limits.ts';
+import { exactDollars } from '../../core/money.ts';
 import { Secret } from '../../core/secret.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import type { AlertRuleBlock, AlertsBlock } from '../../schemas/alerts.ts';
@@ -30,7 +31,7 @@ const kinds: Readonly<Record<'errors_percent' | 'latency_p95_ms' | 'cost_dollars
     watches: 'cost',
     above: Number(dollars),
     least: 1,
-    name: `cost above $${dollars}`,
+    name: `cost above ${exactDollars(dollars)}`,
   }),
   provider_down: ({ min_requests: least = fewest.attempts }) => ({ watches: 'provider', above: 0, least, name: 'provider down' }),
 };

@@ -425,7 +425,7 @@ test('a cost that is exactly the limit is not reported, and a rule that is writt
   await nothingTold(gateway);
   await send(gateway, 1, good);
   await looked(1, gateway);
-  expect(messages()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.40 for 3 requests/);
+  expect(messages()[0]).toMatch(/^Alert: cost above \$0\.30\. \$0\.40 for 3 requests/);
 });
 
 test('a cost of less than a hundredth of a cent is not told as $0.0000', async () => {

@@ -1,6 +1,7 @@
 /** One request of the log, whole, as text for a terminal. */
 import { askedBody } from '../../../../core/log/asked.ts';
 import type { LoggedDetail } from '../../../../core/log/store.ts';
+import { exactDollars } from '../../../../core/money.ts';
 import { printable, printableLines } from '../../../../core/table.ts';
 import { about, costOf, count, duration } from './figures.ts';
 
@@ -27,7 +28,7 @@ export function detailText(record: LoggedDetail): string {
     ],
     [
       'cost',
-      `${costOf(facts.cost === null ? '–' : `$${facts.cost}`, facts)}${facts.providerCost === null ? '' : ` (the provider says $${facts.providerCost})`}`,
+      `${costOf(facts.cost === null ? '–' : exactDollars(facts.cost), facts)}${facts.providerCost === null ? '' : ` (the provider says ${exactDollars(facts.providerCost)})`}`,
     ],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),

@@ -466,6 +466,16 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
   });
 
+  test('has cents in the words of a 402', async () => {
+    const log = memoryLog();
+    const clock = { now: Date.now() };
+    log.add({ createdAt: new Date(clock.now).toISOString(), metadata: { 'tenant-id': 'acme' }, cost: '0.1' });
+    const { gateway } = await scene({ limits: [budget('0.1')], plugins: [keeping(log)], clock });
+    expect((await errorOf(await gateway.chat(small, tenant('acme')))).message).toMatch(
+      /^The budget of \$0\.10 per day for .* has \$0 left/,
+    );
+  });
+
   test('is forgotten at a restart where the log is missing or shorter than the period, and a warning says so', async () => {
     const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] =>
       gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
