@@ -82,10 +82,11 @@ export class Turns {
     if (asked === first) return;
     const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
     if (hasItsPlace) return shares.undo(taken);
-    const to = placed.findIndex(({ offer }) => offer.first.mapping === asked);
-    if (to < 0) return shares.undo(taken);
     const standing = new Set<unknown>();
     for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);
+    const to = placed.findIndex(({ offer }) => standing.has(offer.first.mapping));
+    // a session has another target than the one to which the turn would go
+    if (to < 0 || placed[to]?.offer.first.mapping !== asked) return shares.undo(taken);
     shares.passOn(taken, to, (at) => standing.has(placed[at]?.offer.first.mapping));
   }
 

@@ -98,6 +98,18 @@ describe('sticky: meta.session-id', () => {
     expect(others.filter((id) => id === home).length).toBeLessThanOrEqual(1);
   });
 
+  it('takes no turns that a resting target passes on to another, so both that stand get their shares of the other requests', async () => {
+    const gateway = await scene('meta.session-id', { providers: 3, strategy: 'weighted', weights: [50, 1, 1] });
+    gateway.ups[0]?.script(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '300' } }), fine);
+    await gateway.chat({});
+    const sessions = Array.from({ length: 20 }, (_, at) => `session ${at}`);
+    const homes = await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))));
+    for (let at = 0; at < 40; at++) await inSession(gateway, sessions[homes.indexOf('p1')] ?? '');
+    const others: (string | null)[] = [];
+    for (let at = 0; at < 12; at++) others.push(await askedBy(gateway.chat({})));
+    expect(others.filter((id) => id === 'p1').length).toBeGreaterThan(3);
+  });
+
   it('keeps the order of providers of `ordered`', async () => {
     const gateway = await scene('meta.session-id', { strategy: 'ordered' });
     expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(
