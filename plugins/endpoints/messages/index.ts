@@ -98,13 +98,15 @@ function withEstimate(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' })];
 }
 
-/** The candidates, with the last of them, where it is the estimate, as the last call that the policy allows. */
+/** The candidates, with the estimate, which other plugins may have moved, as the last call that the policy allows. */
 function withinCalls(candidates: readonly Candidate[], { maxAttempts }: Policy): readonly Candidate[] {
-  const last = candidates.at(-1);
-  if (last?.answeredBy !== name || !stands(last)) return candidates;
-  const others = candidates.slice(0, -1);
+  const found = candidates.findIndex(({ answeredBy, isBehind }) => answeredBy === name && isBehind === true);
+  const estimate = candidates[found];
+  if (estimate === undefined) return candidates;
+  const others = candidates.toSpliced(found, 1);
   const standing = others.flatMap((candidate, at) => (stands(candidate) ? [at] : []));
-  return others.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? others.length, 0, last);
+  // after a failure, the core would move a candidate that is still behind all others out of this place
+  return others.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? others.length, 0, { ...estimate, isBehind: false });
 }
 
 const stands = ({ dropped }: Candidate): boolean => dropped === null;

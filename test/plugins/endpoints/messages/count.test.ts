@@ -1,6 +1,6 @@
 /** POST /v1/messages/count_tokens. */
 import { describe, expect, it } from 'vitest';
-import { answers, completion, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, hangs, streams } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 import { type Fields, message, scene } from './scene.ts';
 
@@ -145,6 +145,43 @@ describe('a count of tokens', () => {
     await ask({ model: 'claude' });
     const { body, headers: replied } = await ask({ model: 'claude' }, {}, path);
     expect([body['input_tokens'] > 0, replied.get('x-estimated'), up.asked.length]).toEqual([true, 'true', 1]);
+  });
+
+  const asked = { model: 'claude', messages: [{ role: 'user', content: 'Hi' }] };
+  const counting = (url: string, more: object = {}): object => ({ dialect: 'anthropic', base_url: url, api_key: 'k', ...more });
+  const limited = answers({}, { status: 429, headers: { 'retry-after': '60' } });
+
+  it.each([
+    ['another key of its provider', ['k1', 'k2'], {}],
+    ['a target that rests and a fallback', 'k', { claude: { fallbacks: ['more'] } }],
+  ])('is estimated as the last call that the policy allows, also beside %s', async (_, key, models) => {
+    const [first, second] = [await provider(limited), await provider(answers({}, { status: 503 }))];
+    const gateway = await gatewayOf({
+      providers: { first: counting(first.url), second: counting(second.url, { api_key: key }), third: counting(second.url) },
+      models: [
+        { id: 'claude', free: true, providers: ['first', 'second', 'third'].map((providerId) => ({ providerId })) },
+        { id: 'more', free: true, providers: [{ providerId: 'third' }] },
+      ],
+      routing: { default: { strategy: 'ordered', max_attempts: 2, retry: { same_target: 0 } }, models },
+    });
+    await gateway.post({ ...asked, max_tokens: 5 }, { path: '/v1/messages' });
+    const before = second.asked.length;
+    const reply = await gateway.post(asked, { path });
+    expect([reply.status, reply.headers.get('x-estimated'), second.asked.length - before]).toEqual([200, 'true', 1]);
+  });
+
+  it('is asked of a target that was outrun before, and not estimated before that', async () => {
+    const yes = answers(message([{ type: 'text', text: 'Yes.' }]));
+    const [slow, quick] = [await provider(hangs, answers({ input_tokens: 77 })), await provider(yes, limited)];
+    const breaker = { failures: 1, rest_ms: 60_000 };
+    const gateway = await gatewayOf({
+      providers: { slow: counting(slow.url, { breaker }), quick: counting(quick.url, { breaker }) },
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'slow' }, { providerId: 'quick' }] }],
+      routing: { default: { strategy: 'ordered', hedge_ms: 300, retry: { same_target: 0 } } },
+    });
+    await gateway.post({ ...asked, max_tokens: 5 }, { path: '/v1/messages' });
+    expect(await (await gateway.post(asked, { path })).json()).toEqual({ input_tokens: 77 });
+    expect([slow.asked.length, quick.asked.length]).toEqual([2, 2]);
   });
 
   it('marks no answers as estimates, and has the request id in the header that the SDKs read', async () => {
