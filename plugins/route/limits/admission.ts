@@ -103,8 +103,10 @@ export class Admission {
     if (fitsByItself(verdict, acting)) return this.#decide(this.#reserveCaller(acting, levels), acting);
     // another model or provider may have room
     const { rules } = this.#parts;
+    const isFull = (candidate: Candidate): boolean =>
+      candidate.answeredBy === null && rules.ofCandidate(candidate).includes(refusal.subject);
     const dropped = standing.map((candidate) =>
-      rules.ofCandidate(candidate).includes(refusal.subject) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate,
+      isFull(candidate) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate,
     );
     return this.admit(inOrderStill(dropped, context.policy), context);
   }

@@ -184,6 +184,21 @@ describe('a count of tokens', () => {
     expect([slow.asked.length, quick.asked.length]).toEqual([2, 2]);
   });
 
+  it('is estimated where the limit of the provider has no room', async () => {
+    const up = await provider(answers({ input_tokens: 77 }));
+    const gateway = await gatewayOf({
+      providers: { vendor: counting(up.url) },
+      models: [{ id: 'claude', free: true, providers: [{ providerId: 'vendor' }] }],
+      limits: [{ by: 'provider', requests_per_minute: 1 }],
+    });
+    const replies = [await gateway.post(asked, { path }), await gateway.post(asked, { path })];
+    expect(replies.map(({ status, headers }) => [status, headers.get('x-estimated')])).toEqual([
+      [200, null],
+      [200, 'true'],
+    ]);
+    expect(up.asked).toHaveLength(1);
+  });
+
   it('marks no answers as estimates, and has the request id in the header that the SDKs read', async () => {
     const { ask } = await scene(answers(completion('Yes.')));
     const { headers } = await ask({ model: 'open' });
