@@ -132,7 +132,7 @@ export default definePlugin<Options>({
     hooks.log.tap((record) => {
       const note = notes.take(record.id);
       // a request that came through no door is not a request to a model, so it is not traced, although its key may be known
-      if ((note === undefined && record.attempts.length === 0) || ofNoDoor.has(record.error?.code)) return;
+      if (record.attempts.length === 0 && (note === undefined || ofNoDoor.has(record.error?.code))) return;
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;
@@ -143,7 +143,7 @@ export default definePlugin<Options>({
   },
 });
 
-/** The errors of requests that came through no door. */
+/** The errors of requests that came through no door. A provider may have the same words for its own errors. */
 const ofNoDoor: ReadonlySet<string | undefined> = new Set(['unknown_url', 'method_not_allowed']);
 
 /** The JSON of an export before and after its spans. */

@@ -220,6 +220,13 @@ describe('a request', () => {
     expect([gateway.records.map(({ error }) => error?.code), await spans()]).toEqual([['unknown_url', 'method_not_allowed'], []]);
   });
 
+  it('has its spans where it is the provider that answers with the code unknown_url', async () => {
+    const up = await provider(answers({ error: { message: 'Unknown request URL', code: 'unknown_url' } }, { status: 400 }));
+    const { gateway, spans } = await exporter(oneUpstream(up.url));
+    await gateway.chat({});
+    expect([gateway.records[0]?.error?.code, (await spans()).length]).toEqual(['unknown_url', 2]);
+  });
+
   it('has the vendor names of the conventions', async () => {
     const up = await provider();
     const config = { ...oneUpstream(up.url), providers: { up: { dialect: 'mistral', base_url: up.url, api_key: 'k' } } };
