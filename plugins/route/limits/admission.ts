@@ -236,9 +236,9 @@ export class Admission {
     const served = context.attempt?.candidate.target;
     // charge before the release: otherwise another process may admit a request between the two
     this.#charge(record, known, context);
+    if (known.hold !== null) ledger.settle(known.hold, lostTokens(record) + answerTokens(record, known.hold, context));
+    for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold, context) : 0);
     forgetMeasure(context.request);
-    if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
-    for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
   }
 
   #charge(record: RequestRecord, { hold }: Booked, context: Replying): void {
@@ -347,10 +347,11 @@ function spentBy({ cost, response, usage }: RequestRecord, { attempt, request }:
   return priceAt(attempt.candidate, { ...measure, answer: Math.max(measure.answer, usage.completionTokens ?? 0) }) ?? 0n;
 }
 
-/** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used, or the answer if that is longer. */
-const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number =>
-  usage.totalTokens ?? (response === null ? 0 : Math.max(tokens, usage.completionTokens ?? 0));
+/** The provider's counts of the answer. Where it came without counts, the reservation counts as used, or the prompt and the answer if they are more. */
+function answerTokens({ usage, response }: RequestRecord, { tokens }: Hold, { request }: Replying): number {
+  if (usage.totalTokens !== null) return usage.totalTokens;
+  return response === null || request === null ? 0 : Math.max(tokens, measureOf(request).prompt + (usage.completionTokens ?? 0));
+}
 
-/** The counts of the answer and of attempts that broke or came too late. */
-const usedTokens = (record: RequestRecord, hold: Hold): number =>
-  record.attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), answerTokens(record, hold));
+/** The counts of attempts that broke or came too late. */
+const lostTokens = ({ attempts }: RequestRecord): number => attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), 0);

@@ -190,6 +190,18 @@ describe('tokens per minute', () => {
     expect([await ask(), gateway.records[0]?.usage.totalTokens, await ask()]).toEqual([200, null, 429]);
   });
 
+  test('count the prompt too where the provider sends no counts, and the answer is longer than allowed', async () => {
+    const { gateway } = await scene({
+      limits: [{ by: 'meta.tenant-id', tokens_per_minute: 9000 }],
+      step: answers({ ...completion('word '.repeat(3000)), usage: undefined }),
+    });
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(2000) }, image] }];
+    const ask = async (): Promise<Response> => await gateway.chat({ max_tokens: 5, messages }, tenant('acme'));
+    const replies = [await ask(), await ask()];
+    expect(replies.map(({ status }) => status)).toEqual([200, 429]);
+  });
+
   test('are held while the request runs, and replaced by its usage', async () => {
     const held = gate();
     const { gateway, upstream } = await scene({ limits, step: held.step });
