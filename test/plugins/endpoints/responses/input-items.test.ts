@@ -159,6 +159,7 @@ describe('the input items of a response', () => {
     expect(newest).toEqual(all.toReversed());
     const page = (await (await pageAt(id)).json()) as any;
     expect(page).toMatchObject({ object: 'list', has_more: true, first_id: page.data[0].id, last_id: page.data[19].id });
+    expect(await (await pageAt(id, `?limit=${input.length}`)).json()).toMatchObject({ has_more: false });
   });
 
   it.each([
