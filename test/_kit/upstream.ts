@@ -99,7 +99,8 @@ export const hangs: Step = () => {};
 
 const base = { id: 'up-1', object: 'chat.completion', created: 1_700_000_000, model: 'upstream-model' };
 
-export const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+/** Frozen: every answer has this object, and a test that changed it would change the answers of all tests after it. */
+export const usage = Object.freeze({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 });
 
 /** The body of a plain chat completion. */
 export const completion = (content: string, more: object = {}): object => ({

@@ -315,9 +315,8 @@ describe('an answer of a provider of another API', () => {
     ['has the number of web searches', 2, { web_search_requests: 2 }],
     ['does not speak of web searches where there was none', 0, undefined],
   ])('%s', async (_, searches, wanted) => {
-    const body = completion('Yes.') as Fields;
-    body['usage'].server_tool_use = { web_search_requests: searches };
-    const { ask } = await scene(answers(body));
+    const usage = { prompt_tokens: 10, completion_tokens: 5, server_tool_use: { web_search_requests: searches } };
+    const { ask } = await scene(answers({ ...completion('Yes.'), usage }));
     expect((await ask({ model: 'routed' })).body['usage'].server_tool_use).toEqual(wanted);
   });
 
