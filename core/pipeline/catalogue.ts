@@ -3,6 +3,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../config.ts';
+import { stands } from './context.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import { didYouMean, patternOf } from '../names.ts';
@@ -201,8 +202,6 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
   );
   return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
 }
-
-const stands = ({ dropped }: Candidate): boolean => dropped === null;
 
 /** Whether a plugin such as the cache answers in place of the provider that would be asked first. */
 export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof candidates.find(stands)?.answeredBy === 'string';

@@ -164,8 +164,10 @@ export interface Dropped {
   readonly error: GatewayError | null;
 }
 
-export const drop = (candidate: Candidate, dropped: Dropped): Candidate =>
-  candidate.dropped === null ? { ...candidate, dropped } : candidate;
+/** Whether the candidate is not ruled out. */
+export const stands = ({ dropped }: Candidate): boolean => dropped === null;
+
+export const drop = (candidate: Candidate, dropped: Dropped): Candidate => (stands(candidate) ? { ...candidate, dropped } : candidate);
 
 /** The candidate with one more note, behind those that it has. */
 export const noted = (candidate: Candidate, { by, text }: Note): Candidate => ({

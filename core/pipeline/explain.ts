@@ -3,6 +3,7 @@ import type { ChatRequest } from '../chat.ts';
 import { circumstancesOf, costOf, formatDollars } from '../money.ts';
 import type { Circumstances } from '../money.ts';
 import { promptEstimate } from '../wire/estimate.ts';
+import { stands } from './context.ts';
 import type { Candidate } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import type { ExplainedCandidate, Explanation, RequestHooks } from './hooks.ts';
@@ -20,7 +21,7 @@ export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
     circumstances: circumstancesOf(request, Date.now()),
     isFree: costsNothing(request),
   };
-  const inOrder = [...candidates.filter(({ dropped }) => dropped === null), ...candidates.filter(({ dropped }) => dropped !== null)];
+  const inOrder = [...candidates.filter(stands), ...candidates.filter((candidate) => !stands(candidate))];
   return hooks.explain.call(
     { object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, extent)), limits: [] },
     exchange.as(),

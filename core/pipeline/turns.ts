@@ -5,6 +5,7 @@ import type { Policy } from '../config.ts';
 import type { Reasoning } from '../chat.ts';
 import { reasoningField, unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
+import { stands } from './context.ts';
 import type { Candidate } from './context.ts';
 
 /** A candidate that is to be asked. */
@@ -40,7 +41,7 @@ export class Turns {
 
   constructor(candidates: readonly Candidate[], policy: Policy) {
     this.#policy = policy;
-    this.#waiting = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+    this.#waiting = candidates.filter(stands).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
   }
 
   /** The number of the latest call, from 1. */

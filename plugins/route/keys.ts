@@ -6,6 +6,7 @@
 import { isCount } from '../../core/chat.ts';
 import type { Message } from '../../core/chat.ts';
 import { isAnswered } from '../../core/pipeline/catalogue.ts';
+import { stands } from '../../core/pipeline/context.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { LATE } from '../../core/pipeline/hooks.ts';
@@ -67,7 +68,7 @@ interface Turning {
 
 /** The candidates of one provider and model, beginning with the next candidate that is not ruled out. */
 function turned(group: readonly Candidate[], { turns, begun, isPeek, thinker }: Turning): readonly Candidate[] {
-  const standing = group.filter(({ dropped }) => dropped === null);
+  const standing = group.filter(stands);
   if (standing.length < 2) return group;
   const { id } = (standing[0] as Candidate).provider;
   const known = begun.get(id);

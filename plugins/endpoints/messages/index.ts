@@ -6,7 +6,7 @@ import { isCount } from '../../../core/chat.ts';
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Policy } from '../../../core/config.ts';
-import { noted } from '../../../core/pipeline/context.ts';
+import { noted, stands } from '../../../core/pipeline/context.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
@@ -108,5 +108,3 @@ function withinCalls(candidates: readonly Candidate[], { maxAttempts }: Policy):
   // after a failure, the core would move a candidate that is still behind all others out of this place
   return others.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? others.length, 0, { ...estimate, isBehind: false });
 }
-
-const stands = ({ dropped }: Candidate): boolean => dropped === null;

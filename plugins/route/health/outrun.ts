@@ -5,7 +5,7 @@
  * When its time is over, one request asks it first. Policies with different `hedge_ms` are counted separately.
  */
 import type { Candidate } from '../../../core/pipeline/context.ts';
-import { noted } from '../../../core/pipeline/context.ts';
+import { noted, stands } from '../../../core/pipeline/context.ts';
 import type { Breaker } from './target.ts';
 import { mostRestMs } from './target.ts';
 
@@ -55,7 +55,7 @@ export class Outrun {
     if (this.#rows.size === 0) return candidates;
     const now = performance.now();
     const leftOf = (candidate: Candidate): number => Math.max(0, (this.#behind(candidate, hedgeMs)?.until ?? 0) - now);
-    const standing = candidates.filter(({ dropped }) => dropped === null);
+    const standing = candidates.filter(stands);
     const before = standing.filter((candidate) => leftOf(candidate) === 0);
     const [first] = before;
     if (first === undefined) return candidates;

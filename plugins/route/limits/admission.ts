@@ -5,7 +5,7 @@ import type { ErrorKind } from '../../../core/errors.ts';
 import { isThenable } from '../../../core/taps/runners.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
-import { drop } from '../../../core/pipeline/context.ts';
+import { drop, stands } from '../../../core/pipeline/context.ts';
 import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
 import { priceAt } from '../../../core/pipeline/explain.ts';
 import type { ExplainedLimit } from './explained.ts';
@@ -62,7 +62,7 @@ export class Admission {
     const caller = rules.ofCaller(context.principal, context.metadata);
     if (caller.length === 0 && !rules.hasTargets) return candidates;
     const standing = rules.refusesUnknown ? inOrderStill(this.#withKnownPrices(candidates, caller, context), context.policy) : candidates;
-    const first = standing.find(({ dropped }) => dropped === null);
+    const first = standing.find(stands);
     if (first === undefined) return standing;
     const ofFirst = first.answeredBy === null ? rules.ofCandidate(first) : [];
     const subjects = ofFirst.length === 0 ? caller : [...caller, ...ofFirst];
@@ -293,7 +293,7 @@ const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked 
 });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
-  const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;
+  const isLight = candidates.find(stands)?.answeredBy !== null;
   const countsTokens = !isLight && subjects.some(({ caps }) => caps.tokens !== null);
   const countsDollars = !isLight && subjects.some(hasBudgets);
   const measure = countsTokens || countsDollars ? measureOf(request) : nothing;

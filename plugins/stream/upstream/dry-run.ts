@@ -3,7 +3,7 @@
  * A real request finds that out at each attempt, before anything is sent.
  */
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
-import { drop } from '../../../core/pipeline/context.ts';
+import { drop, stands } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
@@ -22,7 +22,7 @@ export function expressible(
     const error = candidate.dropped === null ? refusalOf(candidate, context, dialects) : null;
     return error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error });
   });
-  const standing = tried.filter(({ dropped }) => dropped === null);
+  const standing = tried.filter(stands);
   const refused = tried.filter((candidate, at) => candidate !== candidates[at]);
   return [...standing, ...refused, ...candidates.filter(({ dropped }) => dropped !== null)];
 }
