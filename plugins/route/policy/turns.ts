@@ -78,10 +78,7 @@ export class Turns {
     const { shares, taken, placed } = dealt;
     if (isKept) return shares.undo(taken);
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
-    const first = placed[0]?.offer.first.mapping;
-    if (asked === first) return;
-    const hasItsPlace = candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true);
-    if (hasItsPlace) return shares.undo(taken);
+    if (asked === placed[0]?.offer.first.mapping) return;
     const standing = new Set<unknown>();
     for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);
     const to = placed.findIndex(({ offer }) => standing.has(offer.first.mapping));
