@@ -63,14 +63,16 @@ function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: num
   const left = leftOf(cap, state);
   return new GatewayError(
     'budget_exceeded',
-    `The budget ${budgetName(cap, subject)} has ${exactDollars(formatDollars(left))} left, and this request may cost ${exactDollars(formatDollars(pico))}. ${againAt(cap, now)}`,
+    `The budget ${budgetName(cap, subject)} has ${dollars(left)} left, and this request may cost ${dollars(pico)}. ${againAt(cap, now)}`,
     { plugin: name },
   );
 }
 
+const dollars = (pico: bigint): string => exactDollars(formatDollars(pico));
+
 /** `of $20 per day for the key "search-team"` */
 const budgetName = ({ pico, per }: BudgetCap, subject: Subject): string =>
-  `of ${exactDollars(formatDollars(pico))} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
+  `of ${dollars(pico)} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
 
 function againAt({ per }: BudgetCap, now: number): string {
   const { end } = periodOf(per, now);
