@@ -16,7 +16,7 @@ import { absentUnder } from './absent.ts';
 import { unsupported } from './checks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { inputItems, pageOf } from './input.ts';
-import { cannotStore, createKeptResponses, type KeptResponses, lookUp, type Owner } from './kept.ts';
+import { cannotStore, createKeptResponses, type KeptResponse, type KeptResponses, lookUp, type Owner } from './kept.ts';
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
 import type { DeletedResponse } from './wire.ts';
 
@@ -102,21 +102,23 @@ const nobody: Owner = { key: null };
 const ownerIn = ({ principal }: EndpointRequest): Owner => principal ?? nobody;
 const idIn = ({ params }: EndpointRequest): string => params['id'] ?? '';
 
-async function show(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
-  if (request.query.get('stream') === 'true') throw unsupported('stream', 'A response that is kept is given whole. Leave out "stream".');
+async function keptIn(request: EndpointRequest, kept: KeptResponses): Promise<KeptResponse> {
   const found = await kept.find(idIn(request), ownerIn(request));
   if (found === null) throw notKept(idIn(request));
-  return json(found.response);
+  return found;
+}
+
+async function show(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
+  if (request.query.get('stream') === 'true') throw unsupported('stream', 'A response that is kept is given whole. Leave out "stream".');
+  return json((await keptIn(request, kept)).response);
 }
 
 async function showInput(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
   const { query } = request;
-  const id = idIn(request);
-  const found = await kept.find(id, ownerIn(request));
-  if (found === null) throw notKept(id);
+  const { messages } = await keptIn(request, kept);
   // wire: the SDKs write a list with brackets behind its name (openai-node 7.57)
   const wantsState = [...query.getAll('include'), ...query.getAll('include[]')].includes('reasoning.encrypted_content');
-  return json(pageOf(inputItems(found.messages, id.slice('resp_'.length), wantsState), query));
+  return json(pageOf(inputItems(messages, idIn(request).slice('resp_'.length), wantsState), query));
 }
 
 async function remove(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
