@@ -256,7 +256,7 @@ function checked(value: unknown, before: unknown, tap: GuardedTap): unknown {
 /** What an observer returned; the value before where it returned nothing, or something else than its hook takes. */
 function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
   try {
-    return value === undefined ? before : sound(value, before, tap);
+    return value === undefined || value === before ? before : sound(value, before, tap);
   } catch (thrown) {
     report(thrown, tap);
     return before;
@@ -280,7 +280,7 @@ async function awaited(value: unknown, tap: GuardedTap, work?: unknown): Promise
 function observed(tap: GuardedTap, first: unknown, second: unknown): unknown {
   try {
     const value = refusePromise(tap.run(first, second), tap);
-    return value === undefined ? value : sound(value, first, tap);
+    return value === undefined || value === first ? value : sound(value, first, tap);
   } catch (thrown) {
     return report(thrown, tap);
   }

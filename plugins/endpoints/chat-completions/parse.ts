@@ -119,6 +119,7 @@ function message(param: string, value: unknown): Message {
   // wire: OpenAI and Qwen answer 400 to an empty list (openai/openai-python#2061,
   // smallmain/vscode-unify-chat-provider#65). Some SDKs add one to an answer without calls
   const ofCalls = checkedCalls !== null && { tool_calls: checkedCalls.length === 0 ? undefined : checkedCalls };
+  if (parts === null && ofCalls === false && checkedDetails === null) return given as unknown as Message;
   return {
     ...given,
     ...(parts !== null && { content: parts }),

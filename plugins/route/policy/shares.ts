@@ -55,7 +55,10 @@ export class Shares {
       places.push({ value, account, due, credit: account.credit + due });
     }
     places.sort((a, b) => b.credit - a.credit);
-    if (!isPeek) for (const [at, { account, credit }] of places.entries()) account.credit = at === 0 ? credit - all : credit;
+    if (!isPeek) {
+      for (const { account, credit } of places) account.credit = credit;
+      if (places[0] !== undefined) places[0].account.credit -= all;
+    }
     return { order: places.map(({ value }) => value), taken: { places, all } };
   }
 
