@@ -8,6 +8,7 @@ import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import { didYouMean, patternOf } from '../names.ts';
 import { printable } from '../table.ts';
+import { thawed } from '../wire/fields.ts';
 
 interface Resolved {
   readonly addressing: Addressing;
@@ -180,10 +181,11 @@ export function inOrder(
   { fallbacks, maxAttempts }: Policy,
 ): readonly Candidate[] {
   if (ordered.length === candidates.length) return ordered;
-  const dropped = candidates.filter((candidate) => candidate.dropped !== null);
+  const all = thawed(candidates);
+  const dropped = all.filter((candidate) => candidate.dropped !== null);
   if (fallbacks.length === 0) return [...ordered, ...dropped];
   const place = Math.max(1, maxAttempts - 1);
-  return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
+  return [...ordered.slice(0, place), ...all.filter(isStandby), ...ordered.slice(place), ...dropped];
 }
 
 /**
@@ -204,7 +206,7 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
 }
 
 /** Whether a plugin such as the cache answers in place of the provider that would be asked first. */
-export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof candidates.find(stands)?.answeredBy === 'string';
+export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof thawed(candidates).find(stands)?.answeredBy === 'string';
 
 const isStandby = (candidate: Candidate): boolean => candidate.isFallback && stands(candidate);
 

@@ -6,6 +6,7 @@
  */
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
+import { stands } from './context.ts';
 import type { Principal, RequestRecord } from './context.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,6 +21,7 @@ import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { framingHeaders, isHeaderName, oncePerName } from '../names.ts';
 import { collect, openStream } from './stream.ts';
+import { thawed } from '../wire/fields.ts';
 
 export interface Pipeline {
   readonly hooks: RequestHooks;
@@ -96,7 +98,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.expire(policy);
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();
-  if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+  if (!thawed(exchange.candidates).some(stands)) throw nobodyLeft(exchange);
 }
 
 /**

@@ -7,6 +7,7 @@ import { reasoningField, unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { stands } from './context.ts';
 import type { Candidate } from './context.ts';
+import { thawed } from '../wire/fields.ts';
 
 /** A candidate that is to be asked. */
 export interface Turn {
@@ -41,7 +42,7 @@ export class Turns {
 
   constructor(candidates: readonly Candidate[], policy: Policy) {
     this.#policy = policy;
-    this.#waiting = candidates.filter(stands).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+    this.#waiting = thawed(candidates).filter(stands).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
   }
 
   /** The number of the latest call, from 1. */

@@ -119,8 +119,9 @@ export const waterfall =
     let value = first;
     for (let at = 0; at < taps.length; at++) {
       const returned = decided(taps[at] as GuardedTap, value, context);
+      if (returned === undefined || returned === value) continue;
       if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
-      if (returned !== undefined && returned !== value) value = improved(returned, value, { tap: taps[at] as GuardedTap, context });
+      value = improved(returned, value, { tap: taps[at] as GuardedTap, context });
     }
     return value;
   };
@@ -176,12 +177,7 @@ export const waterfallAtOnce =
     let value = first;
     for (let at = 0; at < taps.length && value !== null; at++) {
       const tap = taps[at] as GuardedTap;
-      let returned: unknown;
-      try {
-        returned = refusePromise(tap.run(value, context), tap);
-      } catch (thrown) {
-        throw named(thrown, tap);
-      }
+      const returned = decided(tap, value, context);
       if (returned === undefined || returned === value) continue;
       value = checked(returned, value, tap);
       remember(value, tap, context);
@@ -247,7 +243,7 @@ function decided(tap: GuardedTap, first: unknown, second?: unknown): unknown {
 
 function checked(value: unknown, before: unknown, tap: GuardedTap): unknown {
   try {
-    return sound(value, before, tap);
+    return sound(refusePromise(value, tap), before, tap);
   } catch (thrown) {
     throw named(thrown, tap);
   }
@@ -279,8 +275,8 @@ async function awaited(value: unknown, tap: GuardedTap, work?: unknown): Promise
 /** What the tap returned; undefined where it returned nothing, or failed. */
 function observed(tap: GuardedTap, first: unknown, second: unknown): unknown {
   try {
-    const value = refusePromise(tap.run(first, second), tap);
-    return value === undefined || value === first ? value : sound(value, first, tap);
+    const value = tap.run(first, second);
+    return value === undefined || value === first ? value : sound(refusePromise(value, tap), first, tap);
   } catch (thrown) {
     return report(thrown, tap);
   }

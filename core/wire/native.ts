@@ -7,14 +7,14 @@ import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDe
 import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
-import { isFields, listOf } from './fields.ts';
+import { isFields, listOf, thawed } from './fields.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
 /**
  * Encodes a request for a target, without the fields that only another wire format has, and without the reasoning state of other targets.
  */
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
-  const { request: sent, adjustments } = withoutNative(request, dialect.form);
+  const { request: sent, adjustments } = withoutNative({ ...request, messages: thawed(request.messages) }, dialect.form);
   const own = withOwnReasoning(sent, target);
   const wire = encodeUnharmed(dialect, own.request, target);
   const left = [...adjustments, ...own.adjustments];

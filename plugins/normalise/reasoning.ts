@@ -76,12 +76,9 @@ export function withReasoning(request: ChatRequest): ChatRequest {
     topLevel === 'max' || effort === 'max'
       ? [...(request.adjustments ?? []), { parameter: 'reasoning_effort', change: 'taken as xhigh' }]
       : request.adjustments;
-  return {
-    ...request,
-    reasoning,
-    ...(adjustments !== undefined && { adjustments }),
-    rest: { ...rest, ...left('reasoning', more), ...(isOfVendor(thought) ? { thinking: thought } : left('thinking', others)) },
-  };
+  const unread = { ...left('reasoning', more), ...(isOfVendor(thought) ? { thinking: thought } : left('thinking', others)) };
+  const read = { ...request, reasoning, rest: { ...rest, ...unread } };
+  return adjustments === undefined ? read : { ...read, adjustments };
 }
 
 const saidIn = <T>(field: string, value: unknown, parse: (field: string, value: unknown) => T): readonly Said<T>[] =>

@@ -87,9 +87,12 @@ export function parseChatRequest(body: unknown): ChatRequest {
  */
 const fields: Check<Fields> = (param, value) => {
   const given = object(param, value);
-  if (!Object.values(given).includes(null)) return given;
-  return Object.fromEntries(Object.entries(given).filter(([field, inner]) => inner !== null || field === 'content'));
+  for (const field in given) if (given[field] === null) return withoutNulls(given);
+  return given;
 };
+
+const withoutNulls = (given: Fields): Fields =>
+  Object.fromEntries(Object.entries(given).filter(([field, inner]) => inner !== null || field === 'content'));
 
 const numbers: Check<Record<string, number>> = (param, value) => {
   const given = object(param, value);
@@ -106,13 +109,16 @@ function messageList(value: unknown): Message[] {
   return messages;
 }
 
+/** Fields of a message that are texts, besides its content. */
+const texts = ['tool_call_id', 'reasoning', 'reasoning_content'] as const;
+
 function message(param: string, value: unknown): Message {
   const given = fields(param, value);
   const { role, content, tool_calls: calls, tool_call_id: id, reasoning_details: details } = given;
   if (role === undefined) throw missing(`${param}.role`, `one of ${[...roles].join(', ')}`);
   if (!roles.has(text(`${param}.role`, role))) throw wrongValue(`${param}.role`, `must be one of ${[...roles].join(', ')}`);
   if (role === 'tool' && id === undefined) throw missing(`${param}.tool_call_id`, 'the id of the call that this message answers');
-  for (const field of ['tool_call_id', 'reasoning', 'reasoning_content']) optional(`${param}.${field}`, given[field], text);
+  for (const field of texts) if (given[field] !== undefined) text(`${param}.${field}`, given[field]);
   const checkedDetails = optional(`${param}.reasoning_details`, details, listOf(object));
   const parts = messageContent(`${param}.content`, content, role === 'assistant');
   const checkedCalls = optional(`${param}.tool_calls`, calls, listOf(toolCall));

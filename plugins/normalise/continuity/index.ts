@@ -18,7 +18,7 @@ import { isRedisAddress, noRedisAddress } from '../../../core/host/redis-server.
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
-import { isFields } from '../../../core/wire/fields.ts';
+import { isFields, thawed } from '../../../core/wire/fields.ts';
 import { issuedThoughts, withIssuers } from './issuers.ts';
 import { called, Place } from './place.ts';
 import { createMemory } from './memory.ts';
@@ -77,7 +77,7 @@ export default definePlugin<Options>({
       // plugins after this one may change the messages, but the next turn has them as the client sent them.
       // cost: without tools no call needs a place
       if (request.tools !== null) asked.set(context, request.messages);
-      if (!request.messages.some(mayLackThoughts)) return undefined;
+      if (!thawed(request.messages).some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal, id));
       return withIssuers(request, recall).then((whole) => recalled(whole, recall));
     });

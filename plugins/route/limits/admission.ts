@@ -17,6 +17,7 @@ import type { Measure } from './measure.ts';
 import { errorOf, headersOf, name, nameOf, unavailable, unknownPrice } from './refusal.ts';
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
+import { thawed } from '../../../core/wire/fields.ts';
 
 /** safety: no request waits longer than this for the sum of its budget. */
 const readMs = 1000;
@@ -62,7 +63,7 @@ export class Admission {
     const caller = rules.ofCaller(context.principal, context.metadata);
     if (caller.length === 0 && !rules.hasTargets) return candidates;
     const standing = rules.refusesUnknown ? inOrderStill(this.#withKnownPrices(candidates, caller, context), context.policy) : candidates;
-    const first = standing.find(stands);
+    const first = thawed(standing).find(stands);
     if (first === undefined) return standing;
     const ofFirst = first.answeredBy === null ? rules.ofCandidate(first) : [];
     const subjects = ofFirst.length === 0 ? caller : [...caller, ...ofFirst];

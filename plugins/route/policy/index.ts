@@ -19,6 +19,7 @@ import type { Offer } from './offers.ts';
 import { scored } from './score.ts';
 import { Turns } from './turns.ts';
 import type { Placed } from './turns.ts';
+import { thawed } from '../../../core/wire/fields.ts';
 
 const name = 'route/policy';
 
@@ -71,7 +72,7 @@ export default definePlugin({
     const offers = new Offers(observed);
     const turns = new Turns();
     hooks.route.tap((candidates, context) => {
-      const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
+      const standing = thawed(candidates).filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       if (standing.length < 2 && !context.isDryRun) return candidates;
       const placed = orders[context.policy.strategy](offers.among(standing), context, turns);
       const ordered: Candidate[] = [];

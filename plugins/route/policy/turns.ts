@@ -7,6 +7,7 @@ import type { Times } from './observed.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
 import type { Sharing, Taken } from './shares.ts';
+import { thawed } from '../../../core/wire/fields.ts';
 
 const mostNames = 20_000;
 
@@ -77,7 +78,7 @@ export class Turns {
     this.#dealt.delete(context);
     const { shares, taken, placed } = dealt;
     if (isKept) return shares.undo(taken);
-    const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
+    const asked = thawed(candidates).find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     if (asked === placed[0]?.offer.first.mapping) return;
     const standing = new Set<unknown>();
     for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);

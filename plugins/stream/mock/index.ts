@@ -16,6 +16,7 @@ import { breakFor, statusFor } from './failures.ts';
 import { last, parsePrompt } from './prompt.ts';
 import { createPause, createSource } from './source.ts';
 import { vectorChunks } from './vectors.ts';
+import { thawed } from '../../../core/wire/fields.ts';
 
 const schema = {
   type: 'object',
@@ -57,7 +58,8 @@ const speaksMock = ({ attempt }: Streaming): boolean => isMock(attempt.candidate
 
 /** safety: once a provider is on, a caller who wants a model gets an error where it is down, and not an echo of the prompt. */
 function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {
-  if (!candidates.some(isMock) || candidates.every(isMock)) return candidates;
+  const all = thawed(candidates);
+  if (!all.some(isMock) || all.every(isMock)) return candidates;
   return candidates.map((candidate) =>
     isMock(candidate)
       ? drop(candidate, { by: 'stream/mock', reason: 'the mock does not replace a real provider', error: null })
