@@ -25,7 +25,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     clientRequestId: clientRequestIdOf(exchange.headers),
     userAgent: userAgentOf(exchange.headers),
     clientAddress: recordedAddress(exchange),
-    createdAt: new Date(exchange.createdAt).toISOString(),
+    createdAt: recordedTime(exchange.createdAt),
     method: exchange.method,
     path: recordedPath(exchange.path),
     requestedModel: exchange.requestedModel === null ? null : recordedModel(exchange.requestedModel),
@@ -145,6 +145,16 @@ export function recordedAddress({
 }: Pick<Arrived, 'address' | 'config'>): string | null {
   if (!address || logAddresses === 'none') return null;
   return logAddresses === 'full' ? address : maskedAddress(address);
+}
+
+/** The last second of which a time was written, and the text of that second up to its point. */
+let second = { at: NaN, text: '' };
+
+/** A time as the record has it. cost: times of one second differ in three digits only, and a Date takes 0.6 µs to write all of them anew. */
+export function recordedTime(ms: number): string {
+  const at = Math.floor(ms / 1000);
+  if (at !== second.at) second = { at, text: new Date(at * 1000).toISOString().slice(0, -'000Z'.length) };
+  return `${second.text}${String(Math.floor(ms) - at * 1000).padStart(3, '0')}Z`;
 }
 
 /** safety: callers write these texts, and the journal, the store and the console keep them, so their length is limited. */

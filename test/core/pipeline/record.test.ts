@@ -1,7 +1,9 @@
 /** The fields of a record: times, finish reason, long texts, provider messages, user agent. */
 import type { ServerResponse } from 'node:http';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
+import { recordedTime } from '../../../core/pipeline/record.ts';
 import { jsonLine } from '../../../plugins/log/console.ts';
 import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, pause } from '../../_kit/upstream.ts';
@@ -47,6 +49,19 @@ describe('an attempt is on record', () => {
     expect((await times({ reasoning_content: 'hm' }))[0]).toBeGreaterThanOrEqual(55);
     expect(await times({ content: 'and' })).toEqual([undefined]);
   });
+});
+
+describe('the time of a record', () => {
+  it('is what a Date writes, also where times of one second follow one another', () => {
+    fc.assert(
+      fc.property(fc.nat(4_000_000_000_000), fc.array(fc.nat(2000), { minLength: 1 }), (from, steps) => {
+        const times = steps.map((step) => from + step);
+        expect(times.map(recordedTime)).toEqual(times.map((time) => new Date(time).toISOString()));
+      }),
+    );
+  });
+
+  it('has whole milliseconds', () => expect(recordedTime(1_700_000_000_123.9)).toBe('2023-11-14T22:13:20.123Z'));
 });
 
 describe('a request that a plugin refuses at normalise is on record', () => {
