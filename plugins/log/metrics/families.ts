@@ -149,8 +149,8 @@ export class Histogram implements Family {
   at(values: readonly string[]): (value: number) => void {
     const state = this.#series.of(values);
     return (value) => {
-      const at = this.#bounds.findIndex((bound) => value <= bound);
-      const bucket = at < 0 ? this.#bounds.length : at;
+      let bucket = 0;
+      while (value > (this.#bounds[bucket] ?? Infinity)) bucket++;
       state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
       state.sum += value;
     };

@@ -199,10 +199,11 @@ export class RequestMeters {
       requests: this.#requests.at([by, `${Math.floor(status / 100)}xx`, outcome, String(stream), ...open]),
       duration: this.#duration.at([outcome, model ?? NONE]),
       tokens: (kind, count) => {
-        const add =
-          tokens.get(kind) ??
-          this.#tokens.at([by, kind, String(usageEstimated || (reasoningEstimated === true && ofAnswer.has(kind))), ...open]);
-        tokens.set(kind, add);
+        let add = tokens.get(kind);
+        if (add === undefined) {
+          add = this.#tokens.at([by, kind, String(usageEstimated || (reasoningEstimated === true && ofAnswer.has(kind))), ...open]);
+          tokens.set(kind, add);
+        }
         add(count);
       },
       cost: (amount) => (cost ??= this.#cost.at([by, costEstimated, ...open]))(amount),
