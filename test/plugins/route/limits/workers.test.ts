@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { start } from '../../../_kit/executable.ts';
 import type { Running } from '../../../_kit/executable.ts';
 import { tally } from './scene.ts';
@@ -25,25 +25,54 @@ const plugins = [
   'log/journal',
   'log/metrics',
 ];
+const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
 const config = {
   plugins,
-  server: { admin_key: admin, workers: 2 },
+  server: { admin_key: admin, workers: 2, data_dir: folder },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0', completion: '0.000005' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
   limits: [
     { by: 'meta.tenant-id', match: 'rate-*', requests_per_minute: 30 },
     { by: 'meta.tenant-id', match: 'many-*', concurrent: 5 },
     { by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: budgetOf(20), per: 'day' } },
+    { by: 'all', budget: { dollars: '5', per: 'month' } },
   ],
 };
 
+/** The amount that a gateway with one process spent, and what the workers that follow it show before their first request. */
+const before = { spent: '', used: '', metrics: '' };
+/** All tests share this gateway. Each has tenants of its own. */
 let gateway: Running;
+
+const read = async ({ url }: Running, path: string): Promise<string> => await (await fetch(`${url}${path}`, { headers: asAdmin })).text();
+const spentBy = async (running: Running): Promise<string> => JSON.parse(await read(running, '/api/limits?by=all')).data[0].used;
+
+/** Spends an amount, and ends. cost: how many workers spend it, the test of two workers shows. */
+async function spendBefore(): Promise<string> {
+  const alone = await start({ ...config, server: { ...config.server, workers: 1 } });
+  const { status } = await fetch(`${alone.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  expect(status).toBe(200);
+  const spent = await spentBy(alone);
+  await alone.stop();
+  return spent;
+}
+
 beforeAll(async () => {
+  before.spent = await spendBefore();
   gateway = await start(config);
+  before.used = await spentBy(gateway);
+  before.metrics = await read(gateway, '/metrics');
   // on a busy machine, workers whose code is not compiled yet wait for the parent longer than half a second, and then count alone
   await Promise.all(Array.from({ length: 20 }, () => ask('rate-warm-up')));
 });
-afterAll(async () => void (await gateway.stop()));
+afterAll(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
+});
 
 /** Sends each request on a new connection, so that the workers share them. */
 const ask = (tenant: string, content = 'hi', more: object = {}): Promise<Response> =>
@@ -138,30 +167,8 @@ describe('two workers', () => {
   });
 });
 
-test('the amount spent before a restart is shown before the first request', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const spending = {
-    ...config,
-    server: { ...config.server, data_dir: folder },
-    limits: [{ by: 'all', budget: { dollars: '5', per: 'month' } }],
-  };
-  const read = async ({ url }: Running, path: string): Promise<string> => await (await fetch(`${url}${path}`, { headers: asAdmin })).text();
-  const used = async (running: Running): Promise<string> => JSON.parse(await read(running, '/api/limits')).data[0].used;
-  // cost: how many workers spent it, the test above shows
-  const first = await start({ ...spending, server: { ...spending.server, workers: 1 } });
-  await (
-    await fetch(`${first.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }),
-    })
-  ).text();
-  const spent = await used(first);
-  expect(Number(spent)).toBeGreaterThan(0);
-  await first.stop();
-  const second = await start(spending);
-  onTestFinished(async () => void (await second.stop()));
-  expect(await used(second)).toBe(spent);
-  expect(await read(second, '/metrics')).toContain('gateway_limit_used{by="all"');
+test('the amount spent before a restart is shown before the first request', () => {
+  expect(Number(before.spent)).toBeGreaterThan(0);
+  expect(before.used).toBe(before.spent);
+  expect(before.metrics).toContain('gateway_limit_used{by="all"');
 });
