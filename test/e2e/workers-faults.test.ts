@@ -1,16 +1,15 @@
 /** Faults of one of several processes: it dies, hangs, starts late or gets signals. The other processes keep serving. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { beforeAll, describe, test } from 'vitest';
 import { certificate } from '../_kit/certificate.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-import { admin, ask, config, isAlive, logged, measured, newsOf, times, workersOf } from './workers-scene.ts';
+import { admin, ask, config, freeze, isAlive, isOpen, Lent, measured, newsOf, times, workersOf } from './workers-scene.ts';
 
 /** A plugin that reports which process answers, and delays the start of a worker as long as the test wants. */
 const staged = `import { existsSync, writeFileSync } from 'node:fs';
@@ -127,72 +126,28 @@ function change(gateway: Running, next: object): void {
   gateway.child.kill('SIGHUP');
 }
 
-/** Stops a process as a debugger does. */
-function freeze(pid: number): void {
-  process.kill(pid, 'SIGSTOP');
-  closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
-}
-
-/** Whether the port accepts connections, of any process. */
-const isOpen = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
-
-describe.concurrent('a worker that takes the place of another one', () => {
-  test('starts while the other workers of the same start do', async ({ expect }) => {
-    const stage = new Stage();
-    stage.put('hold-2-0');
-    const starting = stage.start();
-    await expect.poll(() => stage.pidOf(2)).toBeGreaterThan(0);
-    const first = stage.pidOf(1);
-    process.kill(first, 'SIGKILL');
-    await expect.poll(() => [0, first].includes(stage.pidOf(1))).toBe(false);
-    stage.remove('hold-2-0');
-    const gateway = await starting;
-    await expect.poll(() => serving(gateway)).toEqual(inOrder([stage.pidOf(1), stage.pidOf(2)]));
-    await gateway.stop();
-  });
-
-  // the metrics lack a worker that the machine does not run for a second
-  test('gives the others no metrics of a config that is not used yet', { retry: 2 }, async ({ expect }) => {
-    const stage = new Stage();
-    const parts = (round: number, labels: readonly string[]) => ({
-      round,
-      use: [{ use: 'log/metrics', with: { metadata_labels: labels } }],
-    });
-    const gateway = await stage.start(parts(0, []));
-    const answered = async (): Promise<number> =>
-      Number(
-        /^gateway_requests_total\{.*outcome="answered".*\} (\d+)$/m.exec(
-          (await ask(`${gateway.url}/metrics`, { headers: admin })).text,
-        )?.[1],
-      );
-    for (let at = 0; at < 10; at++) {
-      await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hello' }] } });
-    }
-    expect(await answered()).toBe(10);
-    stage.put('hold-2-1');
-    change(gateway, stage.config(parts(1, ['tenant-id'])));
-    await expect.poll(() => stage.pidOf(2, 1)).toBeGreaterThan(0);
-    for (let at = 0; at < 6; at++) expect(await answered()).toBe(10);
-    stage.remove('hold-2-1');
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    await gateway.stop();
-  });
-});
-
 // cost: a start of three processes takes as long as the rest of a test. Each test leaves two workers that serve
 describe('in one gateway, a worker that takes the place of another one', () => {
   const stage = new Stage();
   let gateway: Running;
+  /** The first worker, which was killed while the second one started, and those that began to start and served then. */
+  let killed: number;
+  let begun: readonly number[];
+  let first: readonly number[] = [];
 
-  beforeAll(async () => void (gateway = await stage.start()));
-  afterAll(async () => void (await gateway.stop()));
+  beforeAll(async () => {
+    stage.put('hold-2-0');
+    const starting = stage.start({}, ['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh']);
+    while (stage.pidOf(2) === 0) await pause(20);
+    killed = stage.pidOf(1);
+    process.kill(killed, 'SIGKILL');
+    while ([0, killed].includes(stage.pidOf(1))) await pause(20);
+    stage.remove('hold-2-0');
+    gateway = await starting;
+    begun = [stage.pidOf(1), stage.pidOf(2)];
+    do first = await serving(gateway);
+    while (first.length < 2);
+  });
 
   /** Has the next worker wait in its start, until `stage.remove('hold-all')`. Returns its process id once it waits; 0: it has not begun. */
   function holdNext(): () => number {
@@ -200,6 +155,11 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     stage.put('hold-all');
     return () => stage.begun().find((pid) => !known.includes(pid)) ?? 0;
   }
+
+  test('starts while the other workers of the same start do', ({ expect }) => {
+    expect(begun).not.toContain(killed);
+    expect(first).toEqual(inOrder(begun));
+  });
 
   test('is only one, also if the old worker gets the signal to end twice', async ({ expect }) => {
     const news = newsOf(gateway);
@@ -299,43 +259,41 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     await expect.poll(async () => new Set(await serving(gateway)).size).toBe(2);
     expect(news()).not.toContain('no other one serves');
   });
-});
 
-describe.concurrent('a gateway with workers that gets SIGTERM', () => {
-  // a pause of the machine that is longer than lame_duck_ms hides the effect
-  test('is not ready again before its port is closed, if the signal goes to all processes', { retry: 2 }, async ({ expect }) => {
-    const stage = new Stage();
-    // enough time for a slow machine to ask all workers twice
-    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 6000 } } });
-    const workers = workersOf(gateway);
-    const ended = gateway.stop('SIGTERM');
-    for (const pid of workers) process.kill(pid, 'SIGTERM');
-    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
-    const seen = new Set<string>();
-    while (await isOpen(gateway.port)) {
-      for (const status of await readiness(gateway).catch(() => [])) seen.add(status);
-      // cost: a worker that replaces another one would be ready for much longer
-      await pause(200);
+  test('may have lost its connections to others, because it had no free file descriptor', async ({ expect }) => {
+    stage.add(
+      'full',
+      `import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+      export default { name: 'log/full', summary: 'takes all descriptors of one worker',
+        apply() {
+          const taken = [];
+          const timer = setInterval(() => {
+            if (!existsSync(import.meta.dirname + '/fill-' + process.pid)) return taken.splice(0).forEach((descriptor) => closeSync(descriptor));
+            try { for (;;) taken.push(openSync('/dev/null')); } catch { mkdirSync(import.meta.dirname + '/full', { recursive: true }); }
+          }, 10);
+          return () => clearInterval(timer);
+        } };`,
+    );
+    const news = newsOf(gateway);
+    change(gateway, stage.config({ use: ['./full.mjs'] }));
+    await expect.poll(news).toContain('config reloaded');
+    const [first = 0] = workersOf(gateway);
+    stage.put(`fill-${first}`);
+    await expect.poll(() => stage.has('full')).toBe(true);
+    const statuses: number[] = [];
+    for (let at = 0; at < 12; at++) {
+      void ask(`${gateway.url}/health/live`).then(
+        ({ status }) => statuses.push(status),
+        () => statuses.push(0),
+      );
     }
-    expect(seen).not.toContain('ready');
-    expect(await ended).toBe(0);
-    expect(gateway.output().stderr).not.toContain('takes its place');
+    await expect.poll(() => statuses).toEqual(Array.from({ length: 12 }, () => 200));
+    stage.remove(`fill-${first}`);
+    await expect.poll(() => serving(gateway)).toContain(first);
   });
 
-  test('is not ready again if a worker dies meanwhile', async ({ expect }) => {
-    const stage = new Stage();
-    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 60_000 } } });
-    const old = workersOf(gateway);
-    gateway.child.kill('SIGTERM');
-    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
-    process.kill(stage.pidOf(1), 'SIGKILL');
-    await expect.poll(() => othersThan(gateway, old)).toHaveLength(1);
-    expect(await readiness(gateway)).toEqual(['stopping']);
-    await gateway.stop('SIGKILL');
-  });
-
-  test('tells every worker, also a worker that has not read for a while', async ({ expect }) => {
-    const stage = new Stage();
+  // the last test: the gateway ends
+  test('is told to end, also if it has not read for a while', async ({ expect }) => {
     // after an answer, or a timeout, the parent has passed on all earlier messages
     stage.add(
       'flood',
@@ -350,41 +308,41 @@ describe.concurrent('a gateway with workers that gets SIGTERM', () => {
             writeFileSync(import.meta.dirname + '/flooded', '');
           };
           const timer = setInterval(() => {
-            if (peers.number !== 2 || !existsSync(import.meta.dirname + '/flood')) return;
+            if (!existsSync(import.meta.dirname + '/flood-' + process.pid)) return;
             clearInterval(timer);
             void flood();
           }, 20);
-          return () => writeFileSync(import.meta.dirname + '/ended-' + peers.number, '');
+          return () => writeFileSync(import.meta.dirname + '/ended-' + process.pid, '');
         } };`,
     );
-    const gateway = await stage.start({ use: ['./flood.mjs'] });
-    freeze(stage.pidOf(1));
-    stage.put('flood');
+    const news = newsOf(gateway);
+    change(gateway, stage.config({ use: ['./flood.mjs'] }));
+    await expect.poll(news).toContain('config reloaded');
+    const [deaf = 0, loud = 0] = workersOf(gateway);
+    freeze(deaf);
+    stage.put(`flood-${loud}`);
     await expect.poll(() => stage.has('flooded')).toBe(true);
     const ended = gateway.stop('SIGTERM');
     await expect.poll(() => isOpen(gateway.port)).toBe(false);
-    process.kill(stage.pidOf(1), 'SIGCONT');
+    process.kill(deaf, 'SIGCONT');
     expect(await ended).toBe(0);
-    expect(stage.has('ended-1'), 'it ended, and was not killed').toBe(true);
-  });
-
-  test('waits only a few seconds for a hanging worker after the second signal', async ({ expect }) => {
-    const stage = new Stage();
-    // without the second signal the parent would wait longer than the test may take
-    const gateway = await stage.start({ server: { limits: { drain_ms: 3_600_000 } } });
-    freeze(stage.pidOf(1));
-    const ended = gateway.stop('SIGTERM');
-    await expect.poll(() => isOpen(gateway.port)).toBe(false);
-    // two signals within a second count as one
-    await pause(1600);
-    gateway.child.kill('SIGTERM');
-    await ended;
+    expect(stage.has(`ended-${deaf}`), 'it ended, and was not killed').toBe(true);
   });
 });
 
-describe.concurrent('workers', () => {
-  test('that hang when their parent is killed end, and do not use a core for ever', async ({ expect }) => {
+describe('workers', () => {
+  // cost: one gateway for these tests. Only the last test leaves no workers that serve
+  const parts = (round: number, labels: readonly string[]) => ({
+    round,
+    use: [{ use: 'log/metrics', with: { metadata_labels: labels } }, './choosy.mjs', './stuck.mjs'],
+  });
+  const lent = new Lent(async () => {
     const stage = new Stage();
+    stage.add(
+      'choosy',
+      `import { existsSync } from 'node:fs';
+      export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`,
+    );
     // cost: a loop without a pause uses a core for seconds
     stage.add(
       'stuck',
@@ -393,23 +351,33 @@ describe.concurrent('workers', () => {
         routes.add({ method: 'GET', path: '/stick', auth: 'none', handle: () => { for (;;) pause(); } });
       } };`,
     );
-    const gateway = await stage.start({ use: ['./stuck.mjs'] });
-    const workers = workersOf(gateway);
-    for (const pid of workers) closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
-    ask(`${gateway.url}/stick`).catch(() => {});
-    await expect.poll(() => gateway.output().stderr).toContain('the event loop is blocked by the plugin');
-    gateway.child.kill('SIGKILL');
-    await expect.poll(() => workers.filter(isAlive)).toEqual([]);
+    return { stage, gateway: await stage.start(parts(0, [])) };
+  });
+
+  // the metrics lack a worker that the machine does not run for a second
+  test('that take the place of others give them no metrics of a config that is not used yet', { retry: 2 }, async ({ expect }) => {
+    const { stage, gateway } = await lent.take();
+    const answered = async (): Promise<number> =>
+      Number(
+        /^gateway_requests_total\{.*outcome="answered".*\} (\d+)$/m.exec(
+          (await ask(`${gateway.url}/metrics`, { headers: admin })).text,
+        )?.[1],
+      );
+    for (let at = 0; at < 10; at++) {
+      await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hello' }] } });
+    }
+    expect(await answered()).toBe(10);
+    stage.put('hold-2-1');
+    change(gateway, stage.config(parts(1, ['tenant-id'])));
+    await expect.poll(() => stage.pidOf(2, 1)).toBeGreaterThan(0);
+    for (let at = 0; at < 6; at++) expect(await answered()).toBe(10);
+    stage.remove('hold-2-1');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    lent.giveBack({ stage, gateway });
   });
 
   test('that have all ended and cannot start again are reported, and serve waiting requests when they can', async ({ expect }) => {
-    const stage = new Stage();
-    stage.add(
-      'choosy',
-      `import { existsSync } from 'node:fs';
-      export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`,
-    );
-    const gateway = await stage.start({ use: ['./choosy.mjs'] });
+    const { stage, gateway } = await lent.take();
     stage.put('refuse');
     for (const pid of workersOf(gateway)) process.kill(pid, 'SIGKILL');
     await expect
@@ -418,14 +386,31 @@ describe.concurrent('workers', () => {
     const waiting = ask(`${gateway.url}/health/live`);
     stage.remove('refuse');
     expect((await waiting).status).toBe(200);
-    await gateway.stop();
+    await expect.poll(() => serving(gateway)).toHaveLength(2);
+    lent.giveBack({ stage, gateway });
+  });
+
+  test('that hang when their parent is killed end, and do not use a core for ever', async ({ expect }) => {
+    const { gateway } = await lent.take();
+    const workers = workersOf(gateway);
+    for (const pid of workers) closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
+    ask(`${gateway.url}/stick`).catch(() => {});
+    await expect.poll(() => gateway.output().stderr).toContain('the event loop is blocked by the plugin');
+    gateway.child.kill('SIGKILL');
+    await expect.poll(() => workers.filter(isAlive)).toEqual([]);
+  });
+});
+
+describe('workers with a journal', () => {
+  // cost: one gateway for these tests. The last test ends it
+  const lent = new Lent(async () => {
+    const stage = new Stage();
+    return { stage, gateway: await stage.start({ server: { limits: { lame_duck_ms: 60_000 } }, use: ['log/cost', 'log/journal'] }) };
   });
 
   test('each report that one of them cannot write its journal', async ({ expect }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    closeAtEndOfFile({ close: () => rmSync(folder, { recursive: true, force: true }) });
-    const gateway = await start(config({ data_dir: folder }, logged));
-    const journals = join(folder, 'journal');
+    const { stage, gateway } = await lent.take();
+    const journals = join(stage.folder, 'data/journal');
     renameSync(journals, `${journals}-away`);
     // the gateway would make a missing folder again
     writeFileSync(journals, '');
@@ -438,45 +423,41 @@ describe.concurrent('workers', () => {
     rmSync(journals);
     renameSync(`${journals}-away`, journals);
     await expect.poll(states).toEqual(new Set(['ok']));
-    await gateway.stop();
+    lent.giveBack({ stage, gateway });
   });
 
-  test('accept the connections that a worker without a free file descriptor cannot', async ({ expect }) => {
-    const stage = new Stage();
-    stage.add(
-      'full',
-      `import { existsSync, mkdirSync, openSync } from 'node:fs';
-      export default { name: 'log/full', summary: 'takes all descriptors of the first worker', schema: { type: 'object' },
-        apply({ peers }) { setInterval(() => {
-          if (peers.number !== 1 || !existsSync(import.meta.dirname + '/fill')) return;
-          try { for (;;) openSync('/dev/null'); } catch { mkdirSync(import.meta.dirname + '/full', { recursive: true }); }
-        }, 10).unref(); } };`,
-    );
-    const gateway = await stage.start({ use: ['./full.mjs'] }, ['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh']);
-    stage.put('fill');
-    await expect.poll(() => stage.has('full')).toBe(true);
-    const statuses: number[] = [];
-    for (let at = 0; at < 12; at++) {
-      void ask(`${gateway.url}/health/live`).then(
-        ({ status }) => statuses.push(status),
-        () => statuses.push(0),
-      );
-    }
-    await expect.poll(() => statuses).toEqual(Array.from({ length: 12 }, () => 200));
+  test('are not ready again after SIGTERM if one of them dies meanwhile', async ({ expect }) => {
+    const { gateway } = await lent.take();
+    const old = workersOf(gateway);
+    gateway.child.kill('SIGTERM');
+    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
+    process.kill(old[0] as number, 'SIGKILL');
+    await expect.poll(() => othersThan(gateway, old)).toHaveLength(1);
+    expect(await readiness(gateway)).toEqual(['stopping']);
     await gateway.stop('SIGKILL');
+  });
+});
+
+describe('workers with limits', () => {
+  // cost: one gateway for these tests. The last test ends it
+  const limits = [{ by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: '0.0001', per: 'day' } }];
+  // lame_duck_ms: enough time for a slow machine to ask all workers twice
+  const shared = ({ folder }: Stage, server: object): object =>
+    config({ data_dir: join(folder, 'data'), limits: { lame_duck_ms: 6000 }, ...server }, { ...measured, limits });
+  const lent = new Lent(async () => {
+    const stage = new Stage();
+    return { stage, gateway: await start(shared(stage, {})) };
   });
 
   test('know the spending of another gateway, also after the first worker was replaced', async ({ expect }) => {
-    const limits = [{ by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: '0.0001', per: 'day' } }];
-    const stage = new Stage();
-    const shared = (server: object): object => config({ data_dir: join(stage.folder, 'data'), ...server }, { ...measured, limits });
-    const gateway = await start(shared({}));
-    const other = await start(shared({ workers: 1 }));
+    const { stage, gateway } = await lent.take();
+    const other = await start(shared(stage, { workers: 1 }));
+    expect(workersOf(other), 'with one worker there is no parent').toEqual([]);
     const [first = 0] = workersOf(gateway);
     process.kill(first, 'SIGTERM');
     await expect.poll(() => isAlive(first)).toBe(false);
     // one of the workers with the changed config reads after five seconds, and then each minute
-    change(gateway, shared({ limits: { keep_alive_ms: 1000 } }));
+    change(gateway, shared(stage, { limits: { keep_alive_ms: 1000, lame_duck_ms: 6000 } }));
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     const spend = async (): Promise<number> =>
       (
@@ -490,7 +471,26 @@ describe.concurrent('workers', () => {
     await expect
       .poll(async () => (await ask(`${gateway.url}/api/limits`, { headers: admin })).text, { timeout: 140_000, interval: 500 })
       .toContain('paid-one');
-    await gateway.stop();
     await other.stop();
+    lent.giveBack({ stage, gateway });
+  });
+
+  // a pause of the machine that is longer than lame_duck_ms hides the effect
+  test('are not ready again before their port is closed, if SIGTERM goes to all processes', { retry: 2 }, async ({ expect }) => {
+    const { gateway } = await lent.take();
+    const news = newsOf(gateway);
+    const workers = workersOf(gateway);
+    const ended = gateway.stop('SIGTERM');
+    for (const pid of workers) process.kill(pid, 'SIGTERM');
+    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
+    const seen = new Set<string>();
+    while (await isOpen(gateway.port)) {
+      for (const status of await readiness(gateway).catch(() => [])) seen.add(status);
+      // cost: a worker that replaces another one would be ready for much longer
+      await pause(400);
+    }
+    expect(seen).not.toContain('ready');
+    expect(await ended).toBe(0);
+    expect(news()).not.toContain('takes its place');
   });
 });

@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
+import { connect } from 'node:net';
 import type { Running } from '../_kit/executable.ts';
+import { closeAtEndOfFile } from '../_kit/left-open.ts';
 
 export const adminKey = 'the-admin-key-of-the-test';
 export const admin = { authorization: `Bearer ${adminKey}` };
 /** cost: a start of three processes with all plugins takes twice as long, and a journal in each of them a third of the rest. */
 const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock'];
-/** Plugins for tests that sign in or look at the config. */
-export const withPages = { plugins: [...plugins, 'endpoints/dashboard'] };
 /** Plugins for tests that read records with their cost. */
 export const logged = { plugins: [...plugins, 'log/cost', 'log/journal'] };
 /** Plugins whose state workers share: targets, limits, metrics. */
@@ -92,3 +92,42 @@ export function newsOf({ output }: Running): () => string {
 }
 
 export const times = (text: string, part: string): number => text.split(part).length - 1;
+
+/**
+ * What tests share: each takes it, and gives it back as it was. A test that fails does not, nor does a test that ends the gateway: the next
+ * test, or the next try, begins a new one.
+ */
+export class Lent<T> {
+  readonly #begin: () => Promise<T>;
+  #idle: T | null = null;
+
+  constructor(begin: () => Promise<T>) {
+    this.#begin = begin;
+  }
+
+  async take(): Promise<T> {
+    const taken = this.#idle ?? (await this.#begin());
+    this.#idle = null;
+    return taken;
+  }
+
+  giveBack(lent: T): void {
+    this.#idle = lent;
+  }
+}
+
+/** Stops a process as a debugger does. */
+export function freeze(pid: number): void {
+  process.kill(pid, 'SIGSTOP');
+  closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
+}
+
+/** Whether the port accepts connections, of any process. */
+export const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });

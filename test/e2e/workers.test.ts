@@ -15,22 +15,30 @@ import {
   ask,
   childrenOf,
   config,
+  freeze,
   hasConnection,
   isAlive,
+  isOpen,
+  Lent,
   logged,
   measured,
   newsOf,
   times,
-  withPages,
   workersOf,
 } from './workers-scene.ts';
 import type { Reply } from './workers-scene.ts';
 
+const callerKey = 'the-only-caller-of-the-test';
+/** A gateway without `keys` lets every caller in. */
+const asCaller = { authorization: `Bearer ${callerKey}` };
+const keys = [{ name: 'one', key: callerKey }];
+
 const chat = (
   url: string,
   content: string,
-  { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {},
-): Promise<Reply> => ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
+  { model = 'mock', stream = false, agent = false }: { model?: string; stream?: boolean; agent?: Agent | false } = {},
+): Promise<Reply> =>
+  ask(`${url}/v1/chat/completions`, { body: { model, messages: [{ role: 'user', content }], stream }, headers: asCaller, agent });
 
 /** Four open streams, each on its own connection. */
 const begun = async (url: string, content: string): Promise<Response[]> =>
@@ -38,7 +46,7 @@ const begun = async (url: string, content: string): Promise<Response[]> =>
     [1, 2, 3, 4].map(() =>
       fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { ...asCaller, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream: true }),
       }),
     ),
@@ -158,102 +166,6 @@ class Clients {
     await this.#done;
   }
 }
-
-describe.concurrent('workers', () => {
-  // a record is there at once only where its worker answers the others within 300 ms
-  test('show the whole machine, whichever worker answers: metrics, status and the live tail', { retry: 2 }, async ({ expect }) => {
-    const gateway = await start(config({}, measured));
-    const { url } = gateway;
-    const tail = new AbortController();
-    const live = await fetch(`${url}/api/logs/stream`, { headers: admin, signal: tail.signal });
-    let seen = '';
-    void (async () => {
-      for await (const bytes of live.body ?? []) seen += Buffer.from(bytes).toString();
-    })().catch(() => {});
-    const replies: Reply[] = [];
-    for (let at = 0; at < 10; at++) {
-      const reply = await chat(url, 'hello');
-      replies.push(reply);
-      if (at < 6) continue;
-      // a reading within 100 ms of another one may show the same data
-      await new Promise((resolve) => setTimeout(resolve, 120));
-      const last = await chat(url, 'hello');
-      replies.push(last);
-      expect((await ask(`${url}/api/logs/${idOf(last)}`, { headers: admin })).status, 'on record, at whichever worker').toBe(200);
-    }
-    await expect.poll(() => replies.filter((reply) => !seen.includes(`id: ${idOf(reply)}`))).toEqual([]);
-    tail.abort();
-    // the records of other workers are late: a client may have got the last record, and not yet the one before
-    const [before, last] = replies.slice(-2).map(idOf);
-    const back = await fetch(`${url}/api/logs/stream`, { headers: { ...admin, 'last-event-id': last ?? '' } });
-    let missed = '';
-    for await (const bytes of back.body ?? []) if ((missed += Buffer.from(bytes).toString()).includes(`id: ${before}`)) break;
-    const scrape = async (): Promise<string> => (await ask(`${url}/metrics`, { headers: admin })).text;
-    const requests = (text: string): number => Number(/^gateway_requests_total\{[^}]*outcome="answered"[^}]*\} (\d+)$/m.exec(text)?.[1]);
-    const costs = (text: string): string => /^gateway_cost_dollars_total\{[^}]*\} (\S+)$/m.exec(text)?.[1] ?? '';
-    // where a worker does not answer within two seconds, the metrics show its former answer
-    await expect.poll(async () => requests(await scrape())).toBe(14);
-    const one = await scrape();
-    const cost = costs(one);
-    expect([requests(one), requests(await scrape()), requests(await scrape())]).toEqual([14, 14, 14]);
-    expect(one.match(/^process_resident_memory_bytes\{worker="\d"\}/gm)).toHaveLength(2);
-    expect(times(one, '# TYPE gateway_requests_total counter')).toBe(1);
-    const [first = 0] = workersOf(gateway);
-    process.kill(first, 'SIGKILL');
-    const startsOf = (text: string): string[] => text.match(/^process_start_time_seconds\{.*$/gm) ?? [];
-    await expect.poll(async () => startsOf(await scrape()).filter((start) => !startsOf(one).includes(start))).toHaveLength(1);
-    const after = await scrape();
-    expect([requests(after), costs(after)]).toEqual([14, cost]);
-    expect(cost).toMatch(/^0\.0\d+$/);
-    await expect
-      .poll(
-        async () =>
-          (JSON.parse((await ask(`${url}/api/status`, { headers: admin })).text) as { log: { waitingRecords: number } }).log.waitingRecords,
-      )
-      .toBe(0);
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  // a pause of the machine that is longer than lame_duck_ms hides the effect
-  test('end at SIGTERM after their running requests, and leave no process', { retry: 2 }, async ({ expect }) => {
-    const gateway = await start(config({ limits: { lame_duck_ms: 3000 } }));
-    const workers = workersOf(gateway);
-    const streams = await begun(gateway.url, '[[words:80]] [[pace:50]]');
-    const ended = gateway.stop('SIGTERM');
-    await expect.poll(async () => (await ask(`${gateway.url}/health/ready`)).status).toBe(503);
-    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ]);
-    expect(await ended).toBe(0);
-    expect(workers.filter(isAlive)).toEqual([]);
-    await expect(ask(`${gateway.url}/health/live`)).rejects.toThrow(/ECONNREFUSED/);
-  });
-
-  test('serve their requests and end when their parent is killed', async ({ expect }) => {
-    // the shell stays alive when the parent is killed: otherwise the stdin of the test and all workers would end
-    const gateway = await start(config({}, logged), {}, { by: underShell });
-    const [parent = 0] = workersOf(gateway);
-    const workers = childrenOf(parent);
-    expect(workers).toHaveLength(2);
-    const idle = new Agent({ keepAlive: true });
-    const streams = await begun(gateway.url, '[[words:40]] [[pace:50]]');
-    expect((await chat(gateway.url, 'hello', { agent: idle })).status).toBe(200);
-    process.kill(parent, 'SIGKILL');
-    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ]);
-    await expect.poll(() => workers.filter(isAlive)).toEqual([]);
-    expect(readdirSync(join(dirname(gateway.file), 'data/journal')), 'all is in the store').toEqual([]);
-    idle.destroy();
-    await gateway.stop();
-  });
-});
 
 // cost: a start of three processes takes as long as the rest of a test. Each test leaves two workers that serve
 describe('the workers of one gateway', () => {
@@ -427,43 +339,17 @@ describe('the workers of one gateway', () => {
   });
 });
 
-test('workers are restarted as one gateway, and no client notices', async ({ expect }) => {
-  const gateway = await start(config({}, logged), {}, { by: underShell });
-  const { url } = gateway;
-  const [parent = 0] = workersOf(gateway);
-  const old = [parent, ...childrenOf(parent)];
-  expect(old).toHaveLength(3);
-  const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
-  const clients = new Clients(url);
-  await clients.more();
-  const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`process ${parent} takes no more connections`);
-  await clients.more();
-  await clients.stop();
-  expect(clients.faults).toEqual([]);
-  expect((await long).text).toContain('[DONE]');
-  await expect.poll(() => old.filter(isAlive)).toEqual([]);
-  const asked = [...clients.ids, idOf(await long)];
-  await expect
-    .poll(async () => {
-      const outcomes = await outcomesAt(url);
-      return asked.filter((id) => outcomes.get(id) !== 'answered');
-    })
-    .toEqual([]);
-  expect(times(gateway.output().stdout, '"listening"')).toBe(2);
-  gateway.child.stdin?.end();
-});
-
+// cost: one gateway for these tests. The last test ends it
 describe('without an admin key in the config', () => {
-  const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
+  const { server: _, ...rest } = config({}, { keys });
+  // drain_ms: without a second signal the parent waits longer than a test may take
+  const limits = { header_time_ms: 500, drain_ms: 3_600_000 };
   let gateway: Running;
 
-  beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 3 } })));
-  afterAll(async () => void (await gateway.stop()));
+  beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 2, limits } })));
 
   test('a start with workers makes one admin key, and prints it once', async ({ expect }) => {
-    expect(workersOf(gateway)).toHaveLength(3);
+    expect(workersOf(gateway)).toHaveLength(2);
     await expect.poll(() => gateway.output().stderr).toContain('gwa_');
     expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
     const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
@@ -479,13 +365,35 @@ describe('without an admin key in the config', () => {
   test('workers use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'admin-key'), 'short');
-    gateway.write({ ...rest, server: { workers: 3, data_dir: folder } });
+    gateway.write({ ...rest, server: { workers: 2, limits, data_dir: folder } });
     await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
     writeFileSync(join(folder, 'admin-key'), adminKey);
     gateway.child.kill('SIGHUP');
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('workers close connections of clients that send their requests slowly', async ({ expect }) => {
+    expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);
+  });
+
+  test('another start with workers refuses the port in use, and leaves no worker', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'gateway.config.yaml'), JSON.stringify(config()));
+    const { code, stderr } = await run(['start', '--config', join(folder, 'gateway.config.yaml'), '--port', String(gateway.port)]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`Port ${gateway.port} on 127.0.0.1 is in use`)]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the parent waits only a few seconds for a hanging worker after the second signal', async ({ expect }) => {
+    freeze(workersOf(gateway)[0] as number);
+    const ended = gateway.stop('SIGTERM');
+    await expect.poll(() => isOpen(gateway.port)).toBe(false);
+    // two signals within a second count as one
+    await pause(1600);
+    gateway.child.kill('SIGTERM');
+    await ended;
   });
 });
 
@@ -507,31 +415,73 @@ describe.concurrent('a start with workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.for([
-    ['throws', 'throw new Error("no room here")', 'no room here'],
-    ['returns nothing that answers', 'return {}', 'atParent() must return { answer }'],
-  ])('ends with the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
+  test('ends with the name of the plugin whose atParent returns nothing that answers', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(
       join(folder, 'full.mjs'),
-      `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`,
+      `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { return {}; } };`,
     );
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(config({}, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'] })));
     const { code, stdout, stderr } = await run(['start', '--config', file, '--port', '0']);
-    expect([code, stdout, stderr]).toEqual([1, '', `The plugin "log/full" refuses to start: ${words}\n`]);
+    expect([code, stdout, stderr]).toEqual([1, '', 'The plugin "log/full" refuses to start: atParent() must return { answer }\n']);
     rmSync(folder, { recursive: true, force: true });
   });
+});
 
-  test('refuses a port in use, and leaves no worker', async ({ expect }) => {
-    const gateway = await start(config({ workers: 1 }));
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    writeFileSync(join(folder, 'gateway.config.yaml'), JSON.stringify(config()));
-    const { code, stderr } = await run(['start', '--config', join(folder, 'gateway.config.yaml'), '--port', String(gateway.port)]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining(`Port ${gateway.port} on 127.0.0.1 is in use`)]);
-    expect(workersOf(gateway), 'with one worker there is no parent').toEqual([]);
+describe('workers under a shell', () => {
+  // cost: one gateway for these tests, before and after its restart. The last test ends it.
+  // the shell stays alive when the parent ends: otherwise the stdin of the test and all workers would end
+  const lent = new Lent(async () => {
+    const gateway = await start(config({}, logged), {}, { by: underShell });
+    return { gateway, parent: workersOf(gateway)[0] ?? 0 };
+  });
+
+  test('are restarted as one gateway, and no client notices', async ({ expect }) => {
+    const { gateway, parent } = await lent.take();
+    const { url } = gateway;
+    const old = [parent, ...childrenOf(parent)];
+    expect(old).toHaveLength(3);
+    const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
+    const clients = new Clients(url);
+    await clients.more();
+    const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`process ${parent} takes no more connections`);
+    await clients.more();
+    await clients.stop();
+    expect(clients.faults).toEqual([]);
+    expect((await long).text).toContain('[DONE]');
+    await expect.poll(() => old.filter(isAlive)).toEqual([]);
+    const asked = [...clients.ids, idOf(await long)];
+    await expect
+      .poll(async () => {
+        const outcomes = await outcomesAt(url);
+        return asked.filter((id) => outcomes.get(id) !== 'answered');
+      })
+      .toEqual([]);
+    expect(times(gateway.output().stdout, '"listening"')).toBe(2);
+    lent.giveBack({ gateway, parent: Number(/process (\d+) serves/.exec(stdout)?.[1]) });
+  });
+
+  test('serve their requests and end when their parent is killed', async ({ expect }) => {
+    const { gateway, parent } = await lent.take();
+    const workers = childrenOf(parent);
+    expect(workers).toHaveLength(2);
+    const idle = new Agent({ keepAlive: true });
+    const streams = await begun(gateway.url, '[[words:40]] [[pace:50]]');
+    expect((await chat(gateway.url, 'hello', { agent: idle })).status).toBe(200);
+    process.kill(parent, 'SIGKILL');
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    await expect.poll(() => workers.filter(isAlive)).toEqual([]);
+    expect(readdirSync(join(dirname(gateway.file), 'data/journal')), 'all is in the store').toEqual([]);
+    idle.destroy();
     await gateway.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 });
 
@@ -545,9 +495,80 @@ async function connectionTo(pid: number, url: string): Promise<Agent> {
   return await connectionTo(pid, url);
 }
 
-describe.concurrent('a worker', () => {
-  test('slows guesses of the admin key that other workers saw, and knows which sessions ended there', async ({ expect }) => {
-    const gateway = await start(config({}, { ...withPages, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
+describe('workers whose plugins share their state', () => {
+  // cost: one gateway for these tests, each with a model or a key of its own. The last test ends it
+  const model = (id: string): object => ({
+    id,
+    pricing: { prompt: '0.000001', completion: '0.000002' },
+    providers: [{ providerId: 'mock', externalId: id }],
+  });
+  const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
+  const lent = new Lent(() =>
+    start(
+      config(
+        { limits: { lame_duck_ms: 3000 } },
+        { plugins: [...measured.plugins, 'endpoints/dashboard'], models: [...['mock', 'shown', 'limited'].map(model), passing], keys },
+      ),
+    ),
+  );
+
+  // a record is there at once only where its worker answers the others within 300 ms
+  test('show the whole machine, whichever worker answers: metrics, status and the live tail', { retry: 2 }, async ({ expect }) => {
+    const gateway = await lent.take();
+    const { url } = gateway;
+    const tail = new AbortController();
+    const live = await fetch(`${url}/api/logs/stream`, { headers: admin, signal: tail.signal });
+    let seen = '';
+    void (async () => {
+      for await (const bytes of live.body ?? []) seen += Buffer.from(bytes).toString();
+    })().catch(() => {});
+    const replies: Reply[] = [];
+    for (let at = 0; at < 10; at++) {
+      const reply = await chat(url, 'hello', { model: 'shown' });
+      replies.push(reply);
+      if (at < 6) continue;
+      // a reading within 100 ms of another one may show the same data
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      const last = await chat(url, 'hello', { model: 'shown' });
+      replies.push(last);
+      expect((await ask(`${url}/api/logs/${idOf(last)}`, { headers: admin })).status, 'on record, at whichever worker').toBe(200);
+    }
+    await expect.poll(() => replies.filter((reply) => !seen.includes(`id: ${idOf(reply)}`))).toEqual([]);
+    tail.abort();
+    // the records of other workers are late: a client may have got the last record, and not yet the one before
+    const [before, last] = replies.slice(-2).map(idOf);
+    const back = await fetch(`${url}/api/logs/stream`, { headers: { ...admin, 'last-event-id': last ?? '' } });
+    let missed = '';
+    for await (const bytes of back.body ?? []) if ((missed += Buffer.from(bytes).toString()).includes(`id: ${before}`)) break;
+    const scrape = async (): Promise<string> => (await ask(`${url}/metrics`, { headers: admin })).text;
+    const requests = (text: string): number =>
+      Number(/^gateway_requests_total\{[^}]*outcome="answered"[^}]*model="shown"[^}]*\} (\d+)$/m.exec(text)?.[1]);
+    const costs = (text: string): string => /^gateway_cost_dollars_total\{[^}]*model="shown"[^}]*\} (\S+)$/m.exec(text)?.[1] ?? '';
+    // where a worker does not answer within two seconds, the metrics show its former answer
+    await expect.poll(async () => requests(await scrape())).toBe(14);
+    const one = await scrape();
+    const cost = costs(one);
+    expect([requests(one), requests(await scrape()), requests(await scrape())]).toEqual([14, 14, 14]);
+    expect(one.match(/^process_resident_memory_bytes\{worker="\d"\}/gm)).toHaveLength(2);
+    expect(times(one, '# TYPE gateway_requests_total counter')).toBe(1);
+    const [first = 0] = workersOf(gateway);
+    process.kill(first, 'SIGKILL');
+    const startsOf = (text: string): string[] => text.match(/^process_start_time_seconds\{.*$/gm) ?? [];
+    await expect.poll(async () => startsOf(await scrape()).filter((start) => !startsOf(one).includes(start))).toHaveLength(1);
+    const after = await scrape();
+    expect([requests(after), costs(after)]).toEqual([14, cost]);
+    expect(cost).toMatch(/^0\.0\d+$/);
+    await expect
+      .poll(
+        async () =>
+          (JSON.parse((await ask(`${url}/api/status`, { headers: admin })).text) as { log: { waitingRecords: number } }).log.waitingRecords,
+      )
+      .toBe(0);
+    lent.giveBack(gateway);
+  });
+
+  test('slow guesses of the admin key that other workers saw, and know which sessions ended there', async ({ expect }) => {
+    const gateway = await lent.take();
     const { url } = gateway;
     /** Sends a wrong key to a worker: its answer takes as long as the worker delays it, or longer. */
     const guess = async (agent: Agent): Promise<number> => {
@@ -576,49 +597,47 @@ describe.concurrent('a worker', () => {
     expect(await statuses()).toEqual([200, 200, 200, 200]);
     await fetch(`${url}/api/session`, { method: 'DELETE', headers: { ...page, cookie, 'content-type': 'application/json' } });
     await expect.poll(statuses).toEqual([401, 401, 401, 401]);
-    await gateway.stop();
+    lent.giveBack(gateway);
   });
 
   // only calls of the last half minute count, and a pause of the machine may be longer
   test(
-    'does not ask a target whose rate limit another worker got, until the target is woken at any worker',
+    'do not ask a target whose rate limit another worker got, until the target is woken at any worker',
     { retry: 2 },
     async ({ expect }) => {
-      const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
-      const gateway = await start(config({}, { ...measured, models: [...(config()['models'] as object[]), passing] }));
+      const gateway = await lent.take();
       const { url } = gateway;
       const statuses = async (): Promise<Set<number>> =>
-        new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
+        new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello', { model: 'limited' })))).map(({ status }) => status));
       expect(await statuses()).toEqual(new Set([200]));
-      expect((await chat(url, '[[status:429 retry-after:3600]]')).status).toBe(429);
+      expect((await chat(url, '[[status:429 retry-after:3600]]', { model: 'limited' })).status).toBe(429);
       await expect.poll(statuses).toEqual(new Set([429]));
-      const targets = async (): Promise<{ state: string; calls: number }[]> =>
-        (JSON.parse((await ask(`${url}/api/targets`, { headers: admin })).text) as { data: { state: string; calls: number }[] }).data;
-      expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
-      expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
+      const shownOf = async (name: string): Promise<object[]> =>
+        (JSON.parse((await ask(`${url}/api/targets`, { headers: admin })).text) as { data: { target: string }[] }).data.filter(
+          ({ target }) => target === name,
+        );
+      expect(await shownOf('mock/limited')).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
+      expect((await ask(`${url}/api/targets/wake?name=mock/limited`, { body: {}, headers: admin })).status).toBe(200);
       await expect.poll(statuses).toEqual(new Set([200]));
       // only one worker knows a name that a wildcard allowed
-      expect(
-        (await ask(`${url}/v1/chat/completions`, { body: { model: 'mock/foo', messages: [{ role: 'user', content: 'hi' }] } })).status,
-      ).toBe(200);
-      const passed = async (): Promise<unknown> => (await targets())[1];
-      expect(await Promise.all([1, 2, 3, 4].map(passed))).toEqual(
-        [1, 2, 3, 4].map(() => expect.objectContaining({ target: 'mock/foo', calls: 1 })),
+      expect((await chat(url, 'hi', { model: 'mock/foo' })).status).toBe(200);
+      expect(await Promise.all([1, 2, 3, 4].map(() => shownOf('mock/foo')))).toEqual(
+        [1, 2, 3, 4].map(() => [expect.objectContaining({ calls: 1 })]),
       );
       const woken = await Promise.all(
         Array.from({ length: 4 }, () => ask(`${url}/api/targets/wake?name=mock/foo`, { body: {}, headers: admin })),
       );
       expect(woken.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-      await gateway.stop();
+      lent.giveBack(gateway);
     },
   );
 
   // a worker that gets no answer of the parent within half a second counts alone: a pause of the machine may cause this
   test(
-    'knows a key of the store as soon as another worker has made it, counts it with the others, and knows its end',
+    'know a key of the store as soon as another worker has made it, count it with the others, and know its end',
     { retry: 3 },
     async ({ expect }) => {
-      const gateway = await start(config({ require_keys: true }, measured));
+      const gateway = await lent.take();
       const { url } = gateway;
       const made = JSON.parse(
         (await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text,
@@ -643,13 +662,25 @@ describe.concurrent('a worker', () => {
         body: '{"disabled": true}',
       });
       expect(new Set(await statuses())).toEqual(new Set([401]));
-      await gateway.stop();
+      lent.giveBack(gateway);
     },
   );
 
-  test('closes connections of clients that send their requests slowly', async ({ expect }) => {
-    const gateway = await start(config({ limits: { header_time_ms: 500 } }));
-    expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);
-    await gateway.stop();
+  // a pause of the machine that is longer than lame_duck_ms hides the effect
+  test('end at SIGTERM after their running requests, and leave no process', { retry: 2 }, async ({ expect }) => {
+    const gateway = await lent.take();
+    const workers = workersOf(gateway);
+    const streams = await begun(gateway.url, '[[words:80]] [[pace:50]]');
+    const ended = gateway.stop('SIGTERM');
+    await expect.poll(async () => (await ask(`${gateway.url}/health/ready`)).status).toBe(503);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(await ended).toBe(0);
+    expect(workers.filter(isAlive)).toEqual([]);
+    await expect(ask(`${gateway.url}/health/live`)).rejects.toThrow(/ECONNREFUSED/);
   });
 });
