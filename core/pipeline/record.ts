@@ -7,6 +7,7 @@ import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { reasoningOf } from './reply.ts';
 import { maskedAddress } from '../wire/address.ts';
+import { thawed } from '../wire/fields.ts';
 
 /** Frozen. safety: a tap of `settle` that set a field in place would bypass the check of its value. */
 const noFields: RequestRecord['fields'] = Object.freeze({});
@@ -49,7 +50,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     usageDetails: detailsOf(reply.usage),
     metadata: exchange.metadata ?? {},
     attempts: keepsNoBodies(exchange) ? exchange.attempts.map(withoutWords) : exchange.attempts,
-    ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) =>
+    ruledOut: thawed(exchange.candidates).flatMap(({ dropped, provider, model }) =>
       dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }],
     ),
     adjustments: exchange.adjustments,

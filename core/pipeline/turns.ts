@@ -42,7 +42,9 @@ export class Turns {
 
   constructor(candidates: readonly Candidate[], policy: Policy) {
     this.#policy = policy;
-    this.#waiting = thawed(candidates).filter(stands).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+    this.#waiting = thawed(candidates)
+      .filter(stands)
+      .map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
   }
 
   /** The number of the latest call, from 1. */
