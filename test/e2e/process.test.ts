@@ -1,5 +1,5 @@
 /** The process: its start, refusals, reload and stop, and its answers to invalid HTTP. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -42,39 +42,13 @@ describe.concurrent('the command line', () => {
   const small = join(mkdtempSync(join(tmpdir(), 'gateway-small-')), 'gateway.config.yaml');
   writeFileSync(small, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
 
-  test('finds no fault in the shipped config', async () => {
-    const { code, stdout } = await run(['check']);
-    expect(stdout).toMatch(/^gateway\.config\.yaml is fine: \d+ models/);
-    expect(code).toBe(0);
-  });
-
   test('says that its folder is gone', async () => {
     const gone = mkdtempSync(join(tmpdir(), 'gateway-gone-'));
     const { code, stderr } = await run(['check'], { by: ['sh', '-c', 'cd "$0" && rmdir "$0" && exec "$@"', gone] });
     expect([code, stderr]).toEqual([1, 'This folder is gone. Change into one that exists.\n']);
   });
 
-  test('uses the singular for one model and one provider', async () => {
-    expect((await run(['check', '--config', small])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
-    expect((await run(['doctor', '--config', small])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);
-  });
-
-  test('refuses in check a budget that no field can send, although a start only warns', async () => {
-    const lossy = {
-      ...mock,
-      plugins: [...plugins, 'dialects/openai-chat'],
-      providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } },
-      models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }],
-    };
-    const gateway = await start(lossy);
-    const { code, stderr } = await run(['check', '--config', gateway.file]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/has no field for a budget of this model.*1 error in/s)]);
-    expect(gateway.output().stderr).toContain('1 warning in');
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  test('prints its help', async () => {
-    expect((await run(['--help', '--config', small])).stdout).toContain('gateway check');
+  test('prints the help of a command, and its version', async () => {
     expect((await run(['start', '--help'])).stdout).toContain('--port N');
     expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
@@ -82,66 +56,6 @@ describe.concurrent('the command line', () => {
   test('lists the models', async () => {
     expect((await run(['models', '--config', small])).stdout).toMatch(/^MODEL +PROVIDERS/);
     expect(JSON.parse((await run(['models', '--json', '--config', small])).stdout)[0]).toHaveProperty('id');
-  });
-
-  test('refuses an unknown flag, with a hint', async () => {
-    const { code, stderr } = await run(['start', '--prot', '80']);
-    expect(stderr).toContain('unknown option --prot. Did you mean --port?');
-    expect(code).toBe(2);
-  });
-
-  test('refuses a bad config at its place', async () => {
-    const running = start('providers:\n  mock: { dialect: mok }\nplugins: [stream/mock]\n');
-    await expect(running).rejects.toThrow(
-      /ended with 1\n.*gateway\.config\.yaml:2:20 .*Did you mean "mock"|ended with 1[\s\S]*:2:20[\s\S]*mock/i,
-    );
-  });
-
-  test('says where a plugin cannot be read, and what to write', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-plugins-'));
-    writeFileSync(join(folder, 'typed.ts'), 'export default {\n  a b,\n};');
-    writeFileSync(join(folder, 'plain.mjs'), 'export default {\n\n  a b,\n};');
-    writeFileSync(join(folder, 'old.cjs'), 'module.exports = { name: "a/b" };');
-    const file = join(folder, 'gateway.config.yaml');
-    writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, ./typed.ts, ./plain.mjs, ./old.cjs]');
-    const { code, stderr } = await run(['check', '--config', file]);
-    expect(code).toBe(1);
-    for (const words of [`${folder}/typed.ts:2: `, `${folder}/plain.mjs:3: `, 'it is CommonJS. Write `export default`']) {
-      expect(stderr).toContain(words);
-    }
-    rmSync(folder, { recursive: true });
-  });
-
-  test('says what a plugin must import, if it omits a file extension or a package is not installed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-imports-'));
-    mkdirSync(join(folder, 'parts'));
-    for (const part of ['part.ts', 'parts/index.ts']) writeFileSync(join(folder, part), 'export const part = 1;');
-    const imports = { a: './part', b: './part.js', c: './parts', d: '@acme/none/deep.js', e: './none' };
-    for (const [name, path] of Object.entries(imports)) {
-      writeFileSync(join(folder, `${name}.ts`), `import ${JSON.stringify(path)};\nexport default {};`);
-    }
-    const file = join(folder, 'gateway.config.yaml');
-    writeFileSync(
-      file,
-      `providers: { mock: {} }\nplugins: [stream/mock, ${Object.keys(imports)
-        .map((name) => `./${name}.ts`)
-        .join(', ')}]`,
-    );
-    const { stderr } = await run(['check', '--config', file]);
-    const hintOf = (at: number): string | undefined =>
-      stderr
-        .split('\n')
-        .find((line) => line.includes(`plugins[${at}]: `))
-        ?.replace(/.* imported from \S+\/\w+\.ts/, '')
-        .replaceAll(folder, '');
-    expect([1, 2, 3, 4, 5].map(hintOf)).toEqual([
-      '. An import names the whole file: /part.ts',
-      '. An import names the whole file: /part.ts',
-      '. An import names the whole file: /parts/index.ts',
-      '. Install it in the folder of that file: npm install @acme/none',
-      '',
-    ]);
-    rmSync(folder, { recursive: true });
   });
 
   test('says in check that a config serves no model', async () => {
@@ -152,7 +66,7 @@ describe.concurrent('the command line', () => {
     expect([code, stdout, stderr]).toEqual([
       0,
       expect.stringMatching(
-        /is fine: 0 models.*\nIt serves no model, so callers can ask for nothing: add models, or include: \[model-gateway\/config\/catalogue\/\*\.yaml\]\n$/,
+        /is fine: 0 models, 1 of 1 provider on, 1 plugin\nIt serves no model, so callers can ask for nothing: add models, or include: \[model-gateway\/config\/catalogue\/\*\.yaml\]\n$/,
       ),
       '',
     ]);
@@ -205,6 +119,15 @@ const brokenBody = `${begun('transfer-encoding: chunked')}zz\r\n`;
 /** A path that goes directly to the pipeline, and one through the router. */
 const paths = ['/v1/chat/completions', '/v1/chat/completions?a=b'];
 
+/** A second model, which takes budgets that its provider cannot be sent. */
+const lossy = {
+  ...mock,
+  plugins: [...plugins, 'dialects/openai-chat'],
+  providers: { ...mock.providers, up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } },
+  models: [...mock.models, { ...mock.models[0], id: 'lossy', providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }],
+};
+
+// cost: the tests share two gateways. No test changes their config, and each looks only at the lines of the log since its own beginning
 describe('a running gateway', () => {
   let gateway: Running;
   /** Its clients have a second for their requests: on a slow machine any request to it may be late. */
@@ -212,7 +135,7 @@ describe('a running gateway', () => {
 
   beforeAll(async () => {
     [gateway, hasty] = await Promise.all([
-      start(mock),
+      start(lossy),
       start({ ...mock, server: { limits: { header_time_ms: 1000, request_time_ms: 1500 } } }),
     ]);
   });
@@ -223,10 +146,10 @@ describe('a running gateway', () => {
     await expect.poll(() => gateway.output().stdout).toContain('"requestedModel":"mock"');
   });
 
-  test('has its port to itself: a second start says that the port is in use', async () => {
-    const { code, stderr } = await run(['start', '--config', gateway.file, '--port', String(gateway.port)]);
-    expect(stderr).toContain(`Port ${gateway.port} on 127.0.0.1 is in use`);
-    expect(code).toBe(3);
+  test('has started with a warning about a budget that no field can send, which check refuses', async () => {
+    expect(gateway.output().stderr).toContain('1 warning in');
+    const { code, stderr } = await run(['check', '--config', gateway.file]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/has no field for a budget of this model.*1 error in/s)]);
   });
 
   test('answers headers that are too large with 431', async () => {
@@ -400,25 +323,15 @@ describe('a running gateway', () => {
   });
 });
 
-const signalsAtBoot = `export default { name: 'test/signals', summary: 'signals its own process', apply: ({ hooks }) => hooks.boot.tap(() => { for (const signal of ['SIGHUP', 'SIGUSR2']) process.kill(process.pid, signal); }) };`;
+// cost: the two tests share a gateway, which the second one ends
+describe('a gateway that serves a stream', () => {
+  let gateway: Running;
+  const streamed = (): Promise<Response> => ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+  beforeAll(async () => void (gateway = await start(mock)));
+  afterAll(async () => void (await gateway?.stop()));
 
-test.each([1, 2])('SIGHUP and SIGUSR2 do not end a gateway that starts, with %i workers', async (workers) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
-  writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot);
-  const gateway = await start(
-    { ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] },
-    {},
-    { folder },
-  );
-  expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
-  expect(await gateway.stop()).toBe(0);
-  rmSync(folder, { recursive: true });
-});
-
-describe.concurrent('a change of the config', () => {
-  test('takes effect while a stream runs, and an invalid one does not', async ({ expect }) => {
-    const gateway = await start(mock);
-    const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+  test('takes a change of the config, and not an invalid one', async () => {
+    const stream = await streamed();
     gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
     const ids = async (): Promise<string[]> =>
       ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
@@ -427,83 +340,10 @@ describe.concurrent('a change of the config', () => {
     await expect.poll(() => gateway.output().stderr).toContain('the last good one stays in use');
     expect(await ids()).toEqual(['mock', 'second']);
     expect(await stream.text()).toContain('[DONE]');
-    await gateway.stop();
   });
 
-  test('changes the limits of the port too', async ({ expect }) => {
-    const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
-    gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(
-      /^HTTP\/1\.1 431 [^]*larger than 2000 bytes/,
-    );
-    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
-    expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
-    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
-    gateway.child.kill('SIGTERM');
-    expect(await stream.text()).toContain('server_shutting_down');
-    expect(await gateway.stop()).toBe(0);
-  });
-});
-
-test.each([1, 2])('a reload names the plugins whose file has changed, which waits for a restart, with %i workers', async (workers) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
-  const plugin = (options: string): void =>
-    writeFileSync(
-      join(folder, 'own.mjs'),
-      `export default { name: 'test/own', summary: 's', schema: { type: 'object', additionalProperties: false, properties: {${options}} }, apply() {} };`,
-    );
-  plugin('');
-  const config = (more: object): object => ({
-    ...mock,
-    server: { workers },
-    plugins: ['endpoints/models', 'stream/mock', 'auth/keys', ...Object.values(more)],
-  });
-  const gateway = await start(config({ own: './own.mjs' }), {}, { folder });
-  const told = (): number => gateway.output().stderr.split('"a changed plugin waits for a restart","plugins":["test/own"]').length - 1;
-  // as after a new volume of Kubernetes: the file is another one, and holds the same
-  plugin('');
-  gateway.write(config({ own: './own.mjs', more: 'endpoints/health' }));
-  await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-  expect(told()).toBe(0);
-  plugin('a: {}');
-  gateway.write(config({ own: { use: './own.mjs', with: { a: 1 } } }));
-  await expect.poll(() => gateway.output().stderr).toContain('the last good one stays in use');
-  expect(told()).toBe(1);
-  gateway.write(config({}));
-  await expect.poll(() => gateway.output().stderr.split('config reloaded').length).toBe(3);
-  expect(told()).toBe(1);
-  expect(await gateway.stop()).toBe(0);
-  rmSync(folder, { recursive: true });
-});
-
-describe('a change of the number of workers', () => {
-  // the metrics lack a worker that the machine does not run for a second
-  test.each([
-    [1, 4],
-    [2, 1],
-  ])('from %i to %i does not change the limits of the machine before the restart', { retry: 2 }, async (before, after) => {
-    const config = (workers: number): object => ({
-      ...mock,
-      server: { workers, limits: { in_flight_bytes: 200_000_000 } },
-      plugins: ['endpoints/models', 'stream/mock', 'auth/keys', 'log/metrics'],
-    });
-    const gateway = await start(config(before));
-    const limit = async (): Promise<number> =>
-      Number(/^gateway_in_flight_bytes_limit (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
-    expect(await limit()).toBe(200_000_000);
-    gateway.write(config(after));
-    await expect.poll(() => gateway.output().stderr).toContain(`server.workers: ${before} → ${after}`);
-    // a worker that is told to use the config answers a moment later
-    for (let at = 0; at < 5; at++) expect(await limit()).toBe(200_000_000);
-    expect(await gateway.stop()).toBe(0);
-  });
-});
-
-describe.concurrent('the end', () => {
-  test('waits for a running stream, refuses new requests, exits 0', async ({ expect }) => {
-    const gateway = await start(mock);
-    const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+  test('ends after the stream, refuses new requests, exits 0', async () => {
+    const stream = await streamed();
     // Ctrl-C under npm start arrives twice: from the terminal and from npm
     gateway.child.kill('SIGTERM');
     gateway.child.kill('SIGINT');
@@ -520,6 +360,108 @@ describe.concurrent('the end', () => {
       expect.stringMatching(/"by":"SIG(?:TERM|INT)","drainMs":120000/),
     ]);
     expect(await stream.text()).toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
+const signalsAtBoot = `export default { name: 'test/signals', summary: 'signals its own process', apply: ({ hooks }) => hooks.boot.tap(() => { for (const signal of ['SIGHUP', 'SIGUSR2']) process.kill(process.pid, signal); }) };`;
+
+test.each([1, 2])('SIGHUP and SIGUSR2 do not end a gateway that starts, with %i workers', async (workers) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+  writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot);
+  const gateway = await start(
+    { ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] },
+    {},
+    { folder },
+  );
+  expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
+  expect(await gateway.stop()).toBe(0);
+  rmSync(folder, { recursive: true });
+});
+
+// cost: the tests share a gateway. Each writes the whole config that it needs, and counts the lines of the log from its own beginning
+describe.each([
+  [1, 4],
+  [2, 1],
+])('a gateway with server.workers: %i', (workers, others) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+  const plugin = (options: string): void =>
+    writeFileSync(
+      join(folder, 'own.mjs'),
+      `export default { name: 'test/own', summary: 's', schema: { type: 'object', additionalProperties: false, properties: {${options}} }, apply() {} };`,
+    );
+  const config = (more: object, number = workers): object => ({
+    ...mock,
+    server: { workers: number, limits: { in_flight_bytes: 200_000_000 } },
+    plugins: ['endpoints/models', 'stream/mock', 'auth/keys', 'log/metrics', ...Object.values(more)],
+  });
+  let gateway: Running;
+  /** Counts a text in the log of the process from now on. */
+  const countFromNow = (text: string): (() => number) => {
+    const count = (): number => gateway.output().stderr.split(text).length - 1;
+    const before = count();
+    return () => count() - before;
+  };
+
+  beforeAll(async () => {
+    plugin('');
+    gateway = await start(config({ own: './own.mjs' }), {}, { folder });
+  });
+  afterAll(async () => {
+    expect(await gateway?.stop()).toBe(0);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('names at a reload the plugins whose file has changed, which waits for a restart', async () => {
+    const told = countFromNow('"a changed plugin waits for a restart","plugins":["test/own"]');
+    const [reloaded, refused] = [countFromNow('config reloaded'), countFromNow('the last good one stays in use')];
+    // as after a new volume of Kubernetes: the file is another one, and holds the same
+    plugin('');
+    gateway.write(config({ own: './own.mjs', more: 'endpoints/health' }));
+    await expect.poll(reloaded).toBe(1);
+    expect(told()).toBe(0);
+    plugin('a: {}');
+    gateway.write(config({ own: { use: './own.mjs', with: { a: 1 } } }));
+    await expect.poll(refused).toBe(1);
+    expect(told()).toBe(1);
+    gateway.write(config({}));
+    await expect.poll(reloaded).toBe(2);
+    expect(told()).toBe(1);
+  });
+
+  // the metrics lack a worker that the machine does not run for a second
+  test(`does not change the limits of the machine before the restart, when it is to have ${others}`, { retry: 2 }, async () => {
+    const limit = async (): Promise<number> =>
+      Number(/^gateway_in_flight_bytes_limit (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
+    expect(await limit()).toBe(200_000_000);
+    gateway.write(config({}, others));
+    await expect.poll(() => gateway.output().stderr).toContain(`server.workers: ${workers} → ${others}`);
+    // a worker that is told to use the config answers a moment later
+    for (let at = 0; at < 5; at++) expect(await limit()).toBe(200_000_000);
+  });
+});
+
+describe.concurrent('the end', () => {
+  // cost: a reload and an end show the limits of the port and the cut of streams. Each in a test of its own needs a gateway more
+  test('cuts streams after drain_ms with an error event; a reload sets it and the limits of the port, also for older streams', async ({
+    expect,
+  }) => {
+    const long = (): Promise<Response> => ask(gateway.url, '[[words:2000]] [[pace:50]]', { stream: true });
+    const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
+    const before = await long();
+    gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 [^]*larger than 2000 bytes/,
+    );
+    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
+    const after = await long();
+    gateway.child.kill('SIGTERM');
+    for (const text of [await before.text(), await after.text()]) {
+      expect(text).toContain('server_shutting_down');
+      expect(text).not.toContain('[DONE]');
+    }
     expect(await gateway.stop()).toBe(0);
   });
 
@@ -558,20 +500,5 @@ describe.concurrent('the end', () => {
     await pause(1100);
     expect(await gateway.stop()).toBe(0);
     expect(gateway.output().stderr).toContain('the gateway ends at once; its running requests break off');
-  });
-
-  test('cuts streams that last longer than drain_ms with an error event, also one from before a reload', async ({ expect }) => {
-    const config = { ...mock, server: { limits: { drain_ms: 200 } } };
-    const gateway = await start(config);
-    const before = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
-    gateway.write({ ...config, models: [{ ...mock.models[0], name: 'Mock' }] });
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    const after = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
-    gateway.child.kill('SIGTERM');
-    for (const text of [await before.text(), await after.text()]) {
-      expect(text).toContain('server_shutting_down');
-      expect(text).not.toContain('[DONE]');
-    }
-    expect(await gateway.stop()).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bannerOf } from '../../../core/cli/banner.ts';
+import { bannerOf, contentsOf } from '../../../core/cli/banner.ts';
 import {
   asksForList,
   configFileOf,
@@ -240,4 +240,9 @@ it.each([
   const banner = bannerAt(`${protocol}//0.0.0.0:4000`);
   expect(banner).toContain(`${protocol}//0.0.0.0:4000/v1`);
   expect(banner).not.toContain(`${other}//`);
+});
+
+it('one model and one provider are counted in the singular', () => {
+  const one = { models: [{}], providers: new Map([['mock', { missing: null }]]) } as unknown as Config;
+  expect(contentsOf(one)).toBe('1 model, 1 of 1 provider on');
 });

@@ -208,6 +208,24 @@ describe('a plugin by path', () => {
     await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(`cannot be loaded: ${place}`);
   });
 
+  it('that is a CommonJS file is refused with what to write', async () => {
+    write('old.cjs', 'module.exports = { name: "a/b" };');
+    await expect(loadPlugin('./old.cjs', folder)).rejects.toThrow('is not a plugin: it is CommonJS. Write `export default`');
+  });
+
+  it.each<[string, string, string]>([
+    ['a file without its extension', './part', '. An import names the whole file: /part.ts'],
+    ['a TypeScript file as JavaScript', './part.js', '. An import names the whole file: /part.ts'],
+    ['a folder', './parts', '. An import names the whole file: /parts/index.ts'],
+    ['a package that is not installed', '@acme/none/deep.js', '. Install it in the folder of that file: npm install @acme/none'],
+    ['a file that is nowhere', './none', ''],
+  ])('that imports %s is refused with what to import', async (title, path, hint) => {
+    for (const part of ['part.ts', 'parts/index.ts']) write(part, 'export const part = 1;');
+    const file = write(`imports-${title.replaceAll(' ', '-')}.ts`, `import ${JSON.stringify(path)};\nexport default {};`);
+    const { message } = (await loadPlugin(`./${file}`, folder).catch((error: unknown) => error)) as Error;
+    expect(message.replace(/.* imported from \S+\/[\w-]+\.ts/, '').replaceAll(folder, '')).toBe(hint);
+  });
+
   it('may have a dialect that is an object of a class', async () => {
     const file = write(
       'of-a-class.mjs',
