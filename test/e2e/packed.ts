@@ -1,9 +1,13 @@
-/** The package as npm publishes it, in a user's folder: `npm pack`, and an installation without a registry. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+/** The package as npm publishes it, in a user's folder: `npm publish` to a registry of the test, and an installation without one. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,7 +23,7 @@ export interface Project {
   readonly files: readonly string[];
   /** Bytes of the tarball. */
   readonly bytes: number;
-  /** The output of `npm publish --dry-run`. */
+  /** The output of `npm publish`. */
   readonly published: string;
   /** The executable of the installed package. */
   readonly main: string;
@@ -28,29 +32,52 @@ export interface Project {
   remove(): void;
 }
 
-/** Packs a copy of this checkout, so that no built file gets into the checkout. */
-function pack(folder: string): string {
+/** A registry that keeps the tarball of the package that is published to it. */
+async function startRegistry(): Promise<{ host: string; tarball(): Buffer | null; close(): void }> {
+  let tarball: Buffer | null = null;
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'PUT') return response.writeHead(404).end('{}');
+    const { _attachments: files } = (await json(request)) as { _attachments: Record<string, { data: string }> };
+    tarball = Buffer.from(Object.values(files)[0]?.data ?? '', 'base64');
+    return response.writeHead(201).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, tarball: () => tarball, close: () => server.close() };
+}
+
+/**
+ * Publishes a copy of this checkout, so that no built file gets into the checkout.
+ * cost: `npm pack`, and then `npm publish --dry-run` of its tarball, start npm twice and pack twice
+ */
+async function publish(folder: string): Promise<{ tarball: Buffer; published: string }> {
   const copy = join(folder, 'checkout');
   const isLeftOut = new Set(['node_modules', '.git', 'dist', 'data'].map((name) => join(root, name)));
   cpSync(root, copy, { recursive: true, filter: (path) => !isLeftOut.has(path) });
   symlinkSync(modules, join(copy, 'node_modules'));
-  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--pack-destination', folder], {
+  const registry = await startRegistry();
+  // safety: npm knows no other registry, and has a key for this one only
+  writeFileSync(join(copy, '.npmrc'), `registry=http://${registry.host}/\n//${registry.host}/:_authToken=none\n`);
+  const npm = spawn('npm', ['publish', '--provenance=false', `--registry=http://${registry.host}/`], {
     cwd: copy,
-    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, PATH: `${join(modules, '.bin')}:${process.env['PATH']}` },
   });
-  if (status !== 0) throw new Error(`npm pack failed:\n${stdout}${stderr}`);
-  return join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) as string);
+  const [stdout, stderr, [status]] = await Promise.all([text(npm.stdout), text(npm.stderr), once(npm, 'close')]);
+  registry.close();
+  const published = `${stdout}${stderr}\nended with ${status}`;
+  const tarball = registry.tarball();
+  if (tarball === null) throw new Error(`npm published nothing:\n${published}`);
+  return { tarball, published };
 }
 
 /** An empty project with the package and its declared dependencies, and no other package. */
-export function createProject(): Project {
+export async function createProject(): Promise<Project> {
   const root = mkdtempSync(join(tmpdir(), 'gateway-packed-'));
   const folder = join(root, 'project');
   const home = join(folder, 'node_modules/model-gateway');
   mkdirSync(home, { recursive: true });
-  const tarball = pack(root);
-  execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components=1']);
+  const { tarball, published } = await publish(root);
+  execFileSync('tar', ['-xz', '-C', home, '--strip-components=1'], { input: tarball });
   for (const name of Object.keys({ ...facts.dependencies, ...facts.peerDependencies })) link(name, folder);
   const write: Project['write'] = (file, text) => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -62,21 +89,13 @@ export function createProject(): Project {
     files: readdirSync(home, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
-    bytes: statSync(tarball).size,
-    published: publication(tarball),
+    bytes: tarball.length,
+    published,
     main: join(home, 'dist/core/main.js'),
     write,
     read: (file) => readFileSync(join(folder, file), 'utf8'),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
-}
-
-function publication(tarball: string): string {
-  const { stdout, stderr, status } = spawnSync('npm', ['publish', '--dry-run', '--provenance=false', tarball], {
-    cwd: dirname(tarball),
-    encoding: 'utf8',
-  });
-  return `${stdout}${stderr}\nended with ${status}`;
 }
 
 function link(name: string, folder: string): void {
@@ -125,12 +144,16 @@ export function typeFaults(files: readonly string[], folder: string): string {
 export function runTests(folder: string): { output: string; passed: boolean } {
   try {
     return {
-      output: execFileSync(join(modules, '.bin/node'), [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder], {
-        cwd: folder,
-        encoding: 'utf8',
-        stdio: 'pipe',
-        env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' },
-      }),
+      output: execFileSync(
+        join(modules, '.bin/node'),
+        [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder, '--no-isolate', '--maxWorkers=1'],
+        {
+          cwd: folder,
+          encoding: 'utf8',
+          stdio: 'pipe',
+          env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' },
+        },
+      ),
       passed: true,
     };
   } catch (error) {
