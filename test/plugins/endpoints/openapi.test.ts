@@ -345,8 +345,7 @@ describe('the OpenAPI document', () => {
     for (const name of ['kept', 'ended']) await gateway.post({ name }, { path: '/api/keys', headers: as(adminKey) });
     const faults: string[] = [];
     for (const operation of operations()) {
-      made.response = await response();
-      made.deleted = await response();
+      if (operation.path.startsWith('/v1/responses/')) [made.response, made.deleted] = [await response(), await response()];
       for (const one of casesOf(operation)) {
         const answer = send(operation, one, keyFor(operation));
         if (operation.path.endsWith('/stream')) void gateway.post(chat, { headers: as(key) }).then(async (reply) => await reply.text());
