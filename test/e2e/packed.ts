@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -35,11 +36,13 @@ export interface Project {
 /** A registry that keeps the tarball of the package that is published to it. */
 async function startRegistry(): Promise<{ host: string; tarball(): Buffer | null; close(): void }> {
   let tarball: Buffer | null = null;
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'PUT') return response.writeHead(404).end('{}');
+  const keep = async (request: IncomingMessage): Promise<void> => {
     const { _attachments: files } = (await json(request)) as { _attachments: Record<string, { data: string }> };
     tarball = Buffer.from(Object.values(files)[0]?.data ?? '', 'base64');
-    return response.writeHead(201).end('{}');
+  };
+  const server = createServer((request, response) => {
+    if (request.method === 'PUT') void keep(request).then(() => response.writeHead(201).end('{}'));
+    else response.writeHead(404).end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, tarball: () => tarball, close: () => server.close() };

@@ -155,7 +155,11 @@ async function routed(words: readonly string[], config: object): Promise<{ stdou
   if (line.kind !== 'core' || !loaded.ok) throw new Error('not a route, or a config with faults');
   const printed = { stdout: '', stderr: '' };
   await printRoute({
-    ...{ flags: line.flags, words: line.words, config: loaded.config, plugins: loaded.plugins, file },
+    flags: line.flags,
+    words: line.words,
+    config: loaded.config,
+    plugins: loaded.plugins,
+    file,
     print: (text) => void (printed.stdout += text),
     say: (text) => void (printed.stderr += text),
     start: (good) => startGateway({ ...good, write: () => {} }),

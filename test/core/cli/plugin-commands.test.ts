@@ -186,7 +186,10 @@ async function typed(...words: readonly string[]): Promise<string> {
   if (found === null) throw new Error(`there is no command ${words.join(' ')}`);
   let printed = '';
   await runPluginCommand({
-    ...{ command: found.command, args: found.rest, config, plugins },
+    command: found.command,
+    args: found.rest,
+    config,
+    plugins,
     output: { print: (text) => void (printed += text), say: () => {} },
     askRunning: createAskRunning({ config, file }, () => {}),
     begin: () => {},
