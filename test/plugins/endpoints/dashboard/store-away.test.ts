@@ -1,4 +1,7 @@
-/** The dashboard with a log in memory: a store that goes away and comes back, and special values of records. */
+/**
+ * The dashboard with a log in memory: a store that goes away and comes back, and special values of records. All tests share the gateway,
+ * the log and two pages of one context: `page`, and a second one for tests with routes or a live tail.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -23,6 +26,8 @@ const closing: (() => Promise<unknown>)[] = [];
 let url = '';
 let context: BrowserContext;
 let page: Page;
+/** The second page of an earlier test. */
+let left: Page | null = null;
 
 /** The log in memory, as a store that can be away. */
 function withAbsence(reader: MemoryLog): MemoryLog {
@@ -77,11 +82,20 @@ beforeAll(async () => {
   context = await browser.newContext();
   page = await newPage();
 });
-/** Opens a page with a clock that the test moves. */
+/** A second page, with a clock that the test moves: that of an earlier test, which keeps its loaded files and what it has in memory. */
 async function newPage(): Promise<Page> {
-  const made = await context.newPage();
+  const made = left ?? (await context.newPage());
+  left = null;
+  await made.bringToFront();
   await made.clock.install();
   return made;
+}
+/** Keeps a page for a later test, at an address that asks for nothing and has no live tail. */
+async function leave(shown: Page): Promise<void> {
+  await shown.unrouteAll({ behavior: 'ignoreErrors' });
+  await shown.mouse.move(-1, -1);
+  await visit(shown, `${url}/dashboard/nowhere`);
+  left = shown;
 }
 
 /** Loads the address, and so asks for the status of the store, for which an open page asks only now and then. */
@@ -109,13 +123,13 @@ test('Connect sends a test only when the list of models says which model there i
     await listed.promise;
     await route.continue();
   });
-  await shown.goto(`${url}/dashboard/connect`);
+  await visit(shown, `${url}/dashboard/connect`);
   const send = shown.getByRole('button', { name: 'Send a test request' });
   expect(await send.isDisabled()).toBe(true);
   listed.resolve();
   const [sent] = await Promise.all([shown.waitForRequest(/chat\/completions$/), send.click()]);
   expect(sent.postDataJSON()).toMatchObject({ model: 'plain' });
-  await shown.close();
+  await leave(shown);
 });
 
 test('the command of an empty log asks for an available model', async () => {
@@ -326,19 +340,19 @@ describe('the live tail', () => {
   test('opens again when a proxy between has recovered', async () => {
     const shown = await newPage();
     await shown.route('**/api/logs/stream*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
-    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await visit(shown, `${url}/dashboard/logs?live=1`);
     await shown.locator('.is-live').getByText('Connecting').waitFor();
     await shown.unroute('**/api/logs/stream*');
     await shown.clock.fastForward(90_000);
     await shown.locator('.is-live').getByText('Live').waitFor();
     log.announce(aRecord({ model: 'after-the-proxy' }));
     await shown.locator('.log-table').getByText('after-the-proxy').waitFor();
-    await shown.close();
+    await leave(shown);
   });
 
   test('closes its connection while the page is hidden, and shows the missed requests later', async () => {
     const shown = await newPage();
-    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await visit(shown, `${url}/dashboard/logs?live=1`);
     await shown.locator('.is-live').getByText('Live').waitFor();
     await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
     const { id } = aRecord();
@@ -351,7 +365,7 @@ describe('the live tail', () => {
     log.announce(aRecord({ model: 'seen-at-once' }));
     await shown.locator('.log-table').getByText('seen-at-once').waitFor();
     expect(await shown.locator(`tr:has(a[href*="${id}"])`).count()).toBe(1);
-    await shown.close();
+    await leave(shown);
   });
 
   test('turns the light of Connect green for a call from another window', async () => {
@@ -364,7 +378,7 @@ describe('the live tail', () => {
       await opened;
       await route.continue();
     });
-    await shown.goto(`${url}/dashboard/connect`);
+    await visit(shown, `${url}/dashboard/connect`);
     await shown.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
     // the page gets the answer a moment later
     await answered(shown);
@@ -378,38 +392,38 @@ describe('the live tail', () => {
     await shown.getByText('from-a-terminal answered').waitFor();
     await pause(250);
     expect(await shown.locator('.watch .notice').getAttribute('class')).toContain('notice-good');
-    await shown.close();
+    await leave(shown);
   });
 
   test('reports no error on Connect for a call that may come from another client', async () => {
     const shown = await newPage();
-    await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
+    await Promise.all([shown.waitForResponse(stream), visit(shown, `${url}/dashboard/connect?client=aider&model=plain`)]);
     await shown.getByText('its request for plain is shown here').waitFor();
     await answered(shown);
     log.announce(aRecord({ model: 'of-another' }));
     log.announce(aRecord({ model: 'plain', outcome: 'failed', status: 502, userAgent: 'aider/0.86' }));
     await shown.getByText('From aider/0.86. plain answered with 502').waitFor();
     expect(await shown.locator('.watch .notice').getAttribute('class')).toContain('notice-warn');
-    await shown.close();
+    await leave(shown);
   });
 
   test('is off during a text search, and says so', async () => {
     const shown = await newPage();
     let tries = 0;
     shown.on('request', (request) => void (stream(request) && tries++));
-    await shown.goto(`${url}/dashboard/logs?live=1&q=choices`);
+    await visit(shown, `${url}/dashboard/logs?live=1&q=choices`);
     await shown.getByText('it is off during a text search').waitFor();
     await shown.locator('.log-table tbody tr').first().waitFor();
     expect([tries, await shown.getByText('Connecting').count()]).toEqual([0, 0]);
     await shown.getByLabel('Remove the filter text choices').click();
     await shown.locator('.is-live').getByText('Live').waitFor();
-    await shown.close();
+    await leave(shown);
   });
 
   test('does not move the row under the mouse when new rows come, and a selection stays with its request', async () => {
     const shown = await newPage();
     log.add({ model: 'read-now' });
-    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await visit(shown, `${url}/dashboard/logs?live=1`);
     await shown.locator('.is-live').getByText('Live').waitFor();
     await shown.mouse.move(5, 5);
     const first = shown.locator('.log-table tbody tr').first();
@@ -425,7 +439,7 @@ describe('the live tail', () => {
     await shown.mouse.move(5, 5);
     await first.getByText('comes-while-reading').waitFor();
     expect(await shown.locator('.row-selected').textContent()).toContain('read-now');
-    await shown.close();
+    await leave(shown);
   });
 
   test('removes rows that are older than its range', async () => {
@@ -435,13 +449,14 @@ describe('the live tail', () => {
       const response = await route.fetch();
       await route.fulfill({ response, headers: { ...response.headers(), date: '' } });
     });
+    // a load, because the page has no time of the gateway then
     await shown.goto(`${url}/dashboard/logs?live=1&since=15m`);
     await shown.locator('.is-live').getByText('Live').waitFor();
     log.announce(aRecord({ model: 'soon-too-old', createdAt: new Date(Date.now() - 14 * 60_000).toISOString() }));
     await shown.locator('.log-table').getByText('soon-too-old').waitFor();
     await shown.clock.fastForward(61_000);
     await expect.poll(() => shown.getByText('soon-too-old').count()).toBe(0);
-    await shown.close();
+    await leave(shown);
   });
 });
 
@@ -463,7 +478,7 @@ describe('an empty log', () => {
   test.each(['logs', 'overview'])('is asked for again only after its answer, which a new question would cancel: %s', async (view) => {
     const shown = await newPage();
     await expect.poll(async () => ((await (await fetch(`${url}/api/logs?since=1s`)).json()) as { data: unknown[] }).data).toEqual([]);
-    await shown.goto(`${url}/dashboard${view === 'logs' ? '/logs' : ''}?since=1s`);
+    await visit(shown, `${url}/dashboard${view === 'logs' ? '/logs' : ''}?since=1s`);
     await shown.getByText('Waiting for a request').waitFor();
     const held = await hold(shown, `**/api/views/${view}?*`);
     await shown.clock.runFor(20_000);
@@ -477,7 +492,7 @@ describe('an empty log', () => {
         return held.asked;
       })
       .toBeGreaterThan(1);
-    await shown.close();
+    await leave(shown);
   });
 
   test.each(['/dashboard', '/dashboard/logs'])('of a past time waits for no request at %s', async (path) => {
@@ -501,5 +516,5 @@ test('an endpoint whose plugin is not listed is called only once, because each c
     })
     .toBeGreaterThan(3);
   expect(times('/api/alerts')).toBe(1);
-  await shown.close();
+  await leave(shown);
 });
