@@ -1,4 +1,4 @@
-/** Long names on small screens: no page scrolls sideways, and all needed parts are visible. */
+/** Long names on small screens: no page scrolls sideways, and all needed parts are visible. All tests share a gateway, its log and a page. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -115,12 +115,17 @@ test('a small estimated sum stays inside its box, on a phone and where six boxes
   }
 });
 
-test.each([1360, 1200, 900, 360])(
-  'the figures of Spend have a line between neighbours, and none at the edges, at a width of %i',
-  async (width) => {
-    // a page that is loaded here has only the styles that it asks for itself
-    const page = await scene.load('/dashboard/spend', { width });
+describe('the figures of Spend', () => {
+  let page: Page;
+  // a page that is loaded here has only the styles that it asks for itself
+  beforeAll(async () => {
+    page = await scene.load('/dashboard/spend');
     await page.locator('.metric-value').first().waitFor();
+  });
+  afterAll(async () => await scene.leave(page));
+
+  test.each([1360, 1200, 900, 360])('have a line between neighbours, and none at the edges, at a width of %i', async (width) => {
+    await page.setViewportSize({ width, height: 860 });
     const found = await page.locator('.spend-figures').evaluate((box: any) => {
       const edge = box.getBoundingClientRect();
       return Array.from(box.children, (figure: any) => {
@@ -130,9 +135,8 @@ test.each([1360, 1200, 900, 360])(
       });
     });
     expect(found.map(({ hasLine }) => hasLine)).toEqual(found.map(({ isInner }) => isInner));
-    await scene.leave(page);
-  },
-);
+  });
+});
 
 test('a change stays beside its figure on Spend', async () => {
   const page = await scene.page({ width: 360 });
