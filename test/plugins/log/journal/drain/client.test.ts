@@ -1,7 +1,7 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
 import { createLogger } from '../../../../../core/logger.ts';
 import { createClient } from '../../../../../plugins/log/journal/drain/client.ts';
@@ -16,6 +16,7 @@ import type { Instance } from '../../../../../plugins/log/journal/write/segments
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
 import { proxyTo } from '../../../../_kit/proxy.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../../_kit/servers.ts';
 import { pause } from '../../../../_kit/upstream.ts';
 import { begin, everything, finished, folder, idAt, request } from '../scene.ts';
 
@@ -292,102 +293,104 @@ describe('the client of the store', () => {
   });
 });
 
-test('a thread that ends does not report that a store answers again, if the store was not asked', async () => {
-  const server = await startPostgres();
-  const url = server.database();
-  const proxy = await proxyTo(url);
-  await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
-  const before = lines.length;
-  const said = (): string => lines.slice(before).join('\n');
-  proxy.isMute = true;
-  await write(1);
-  await expect.poll(said).toContain('does not take records');
-  // the second call waits for the first, and both wait for the end of the thread
-  const asked = [client.flush(), client.flush()].map((one) => one.catch(() => {}));
-  const closed = client.close(15_000);
-  // the first call does not wait for its time limit
-  proxy.isShut = true;
-  proxy.cut();
-  await closed;
-  await Promise.all(asked);
-  expect(said()).not.toContain('answers again');
-  await proxy.close();
-  await server.stop();
-});
+/** cost: a server for each test takes half a second of CPU more, so each test has a database of its own. */
+describe('over one PostgreSQL,', () => {
+  let server: PostgresServer;
+  beforeAll(async () => void (server = await startPostgres()));
+  afterAll(async () => await server.stop());
 
-test('a PostgreSQL on another continent gets the records, although each connection takes more than a second to open', async () => {
-  const server = await startPostgres();
-  const url = server.database();
-  const proxy = await proxyTo(url);
-  // the answer that accepts the login of the gateway
-  const isWelcome = (piece: Buffer): boolean => piece.toString('latin1', 0, 1) === 'R';
-  proxy.translate = (piece) => {
-    proxy.delayMs = isWelcome(piece) ? 1200 : 0;
-    return piece;
-  };
-  await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
-  await write(1);
-  await expect.poll(() => reader.get(idAt(begin, 1)).catch(() => null)).toMatchObject({ id: idAt(begin, 1) });
-  await client.close(5000);
-  await proxy.close();
-  await server.stop();
-});
-
-describe('a PostgreSQL that has changed', () => {
-  /** A server, and the name of the database that has one record. */
-  async function withOneStored() {
-    const server = await startPostgres();
+  test('a thread that ends does not report that a store answers again, if the store was not asked', async () => {
     const url = server.database();
-    await openOn('postgres', url);
-    await write(1);
-    await client.flush();
-    return { server, name: new URL(url).pathname.slice(1) };
-  }
-
-  test('gets its tables again after an empty database has replaced the one in use', async () => {
-    const { server, name } = await withOneStored();
-    server.psql(server.url, `drop database ${name} with (force)`);
-    server.psql(server.url, `create database ${name}`);
-    await Promise.all([write(2), write(3)]);
-    await expect.poll(() => reader.get(idAt(begin, 3)).catch(() => null)).toMatchObject({ id: idAt(begin, 3) });
-    expect((await reader.list(everything, { limit: 10, cursor: null })).data.map(({ id }) => id)).toEqual([idAt(begin, 3), idAt(begin, 2)]);
-    await client.close(5000);
-    await server.stop();
-  });
-
-  test('gets its tables again at a health check too, and is not reported as healthy before', async () => {
-    const { server, name } = await withOneStored();
-    server.psql(server.url, `drop database ${name} with (force)`);
-    server.psql(server.url, `create database ${name}`);
-    const isWell = (): Promise<boolean> =>
-      client.ping().then(
-        () => true,
-        () => false,
-      );
-    expect(await isWell()).toBe(false);
-    await expect.poll(isWell).toBe(true);
-    expect((await reader.list(everything, { limit: 10, cursor: null })).data).toEqual([]);
-    await client.close(5000);
-    await server.stop();
-  });
-
-  test('that accepts no records is reported once for each reason', async () => {
-    const { server, name } = await withOneStored();
+    const proxy = await proxyTo(url);
+    await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
     const before = lines.length;
-    const reasons = (): readonly string[] =>
-      lines
-        .slice(before)
-        .flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
-    server.psql(server.url, `alter database ${name} allow_connections false`);
-    server.psql(server.url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-    await write(2);
-    await expect.poll(reasons).toContainEqual(expect.stringContaining('not currently accepting connections'));
-    await server.kill();
-    await expect.poll(reasons).toContainEqual(expect.stringContaining('ECONNREFUSED'));
-    await server.start();
-    await client.flush().catch(() => {});
-    expect(new Set(reasons()).size).toBe(reasons().length);
-    await client.close(500);
-    await server.stop();
+    const said = (): string => lines.slice(before).join('\n');
+    proxy.isMute = true;
+    await write(1);
+    await expect.poll(said).toContain('does not take records');
+    // the second call waits for the first, and both wait for the end of the thread
+    const asked = [client.flush(), client.flush()].map((one) => one.catch(() => {}));
+    const closed = client.close(15_000);
+    // the first call does not wait for its time limit
+    proxy.isShut = true;
+    proxy.cut();
+    await closed;
+    await Promise.all(asked);
+    expect(said()).not.toContain('answers again');
+    await proxy.close();
+  });
+
+  test('a PostgreSQL on another continent gets the records, although each connection takes more than a second to open', async () => {
+    const url = server.database();
+    const proxy = await proxyTo(url);
+    // the answer that accepts the login of the gateway
+    const isWelcome = (piece: Buffer): boolean => piece.toString('latin1', 0, 1) === 'R';
+    proxy.translate = (piece) => {
+      proxy.delayMs = isWelcome(piece) ? 1200 : 0;
+      return piece;
+    };
+    await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
+    await write(1);
+    await expect.poll(() => reader.get(idAt(begin, 1)).catch(() => null)).toMatchObject({ id: idAt(begin, 1) });
+    await client.close(5000);
+    await proxy.close();
+  });
+
+  describe('a PostgreSQL that has changed', () => {
+    /** The name of a database that has one record. */
+    async function withOneStored(): Promise<string> {
+      const url = server.database();
+      await openOn('postgres', url);
+      await write(1);
+      await client.flush();
+      return new URL(url).pathname.slice(1);
+    }
+
+    test('gets its tables again after an empty database has replaced the one in use', async () => {
+      const name = await withOneStored();
+      server.psql(server.url, `drop database ${name} with (force)`);
+      server.psql(server.url, `create database ${name}`);
+      await Promise.all([write(2), write(3)]);
+      await expect.poll(() => reader.get(idAt(begin, 3)).catch(() => null)).toMatchObject({ id: idAt(begin, 3) });
+      expect((await reader.list(everything, { limit: 10, cursor: null })).data.map(({ id }) => id)).toEqual([
+        idAt(begin, 3),
+        idAt(begin, 2),
+      ]);
+      await client.close(5000);
+    });
+
+    test('gets its tables again at a health check too, and is not reported as healthy before', async () => {
+      const name = await withOneStored();
+      server.psql(server.url, `drop database ${name} with (force)`);
+      server.psql(server.url, `create database ${name}`);
+      const isWell = (): Promise<boolean> =>
+        client.ping().then(
+          () => true,
+          () => false,
+        );
+      expect(await isWell()).toBe(false);
+      await expect.poll(isWell).toBe(true);
+      expect((await reader.list(everything, { limit: 10, cursor: null })).data).toEqual([]);
+      await client.close(5000);
+    });
+
+    test('that accepts no records is reported once for each reason', async () => {
+      const name = await withOneStored();
+      const before = lines.length;
+      const reasons = (): readonly string[] =>
+        lines
+          .slice(before)
+          .flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
+      server.psql(server.url, `alter database ${name} allow_connections false`);
+      server.psql(server.url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+      await write(2);
+      await expect.poll(reasons).toContainEqual(expect.stringContaining('not currently accepting connections'));
+      await server.kill();
+      await expect.poll(reasons).toContainEqual(expect.stringContaining('ECONNREFUSED'));
+      await server.start();
+      await client.flush().catch(() => {});
+      expect(new Set(reasons()).size).toBe(reasons().length);
+      await client.close(500);
+    });
   });
 });
