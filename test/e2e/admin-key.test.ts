@@ -162,12 +162,6 @@ describe('the first start of a gateway with keys', () => {
     expect([code, stderr.match(made)]).toEqual([3, [readFileSync(join(folder, 'data/admin-key'), 'utf8').trim()]]);
   });
 
-  test('makes no key if the config has server.admin_key', async () => {
-    const gateway = await started({ ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
-    expect(await statusOf(gateway)).toBe(401);
-    expectNoKey(gateway);
-  });
-
   test('makes a key for the lifetime of the process where the data directory cannot be written', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'taken'), '');
@@ -191,26 +185,12 @@ describe('the first start of a gateway with keys', () => {
     expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
   });
 
-  test('says that a folder has the name of the key file', async () => {
-    const folder = newFolder();
-    mkdirSync(join(folder, 'data/admin-key'), { recursive: true });
-    const gateway = await started(
-      { ...keyed, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] },
-      { folder },
-    );
-    await told(gateway, `It could not be kept (${join(folder, 'data/admin-key')} is a folder)`);
-  });
-
-  test.each([
-    ['a short text', 'short\n'],
-    // a disk may leave null bytes in a file after a power cut; no header can carry them, so nobody could sign in
-    ['null bytes', '\0'.repeat(54)],
-  ])('refuses a file with %s instead of a key', async (_, text) => {
+  test('refuses a file that holds no key', async () => {
     const folder = newFolder();
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(keyed));
     mkdirSync(join(folder, 'data'), { mode: 0o700 });
-    writeFileSync(join(folder, 'data/admin-key'), text, { mode: 0o600 });
+    writeFileSync(join(folder, 'data/admin-key'), 'short\n', { mode: 0o600 });
     const { code, stderr } = await run(['start', '--config', file, '--port', '0']);
     expect([code, stderr]).toEqual([
       1,
@@ -219,41 +199,79 @@ describe('the first start of a gateway with keys', () => {
   });
 });
 
+/** Two processes over one data directory. The first of them is then reloaded, and started again. */
 describe('the kept key', () => {
-  test('is used at the next start, which prints nothing and makes the file readable for its owner only', async () => {
-    const folder = newFolder();
-    const first = await started(keyed, { folder });
-    const key = keptKey(first);
-    await first.stop();
-    writeFileSync(keyFileOf(first), `${key}\n`, { mode: 0o644 });
-    chmodSync(keyFileOf(first), 0o644);
-    const second = await started(keyed, { folder });
-    expect([await statusOf(second), await statusOf(second, '/api/status', bearer(key)), printedKeys(second)]).toEqual([401, 200, []]);
-    expect(statSync(keyFileOf(second)).mode & 0o777).toBe(0o600);
+  let folder: string;
+  let gateway: Running;
+  let key: string;
+  let sessions: readonly [ended: string, open: string];
+
+  beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'gateway-admin-'))));
+  afterAll(async () => {
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
   });
 
+  const sessionsAt = async (at: Running): Promise<number[]> => [
+    await statusOf(at, '/api/status', { cookie: sessions[0] }),
+    await statusOf(at, '/api/status', { cookie: sessions[1] }),
+  ];
+
   test('is the same for all processes that start at the same time', async () => {
-    const folder = newFolder();
-    const gateways = await Promise.all([1, 2, 3].map(() => started(keyed, { folder })));
-    const key = keptKey(gateways[0] as Running);
-    expect(await Promise.all(gateways.map((gateway) => statusOf(gateway, '/api/status', bearer(key))))).toEqual([200, 200, 200]);
-    await told(gateways.find((gateway) => printedKeys(gateway).length > 0) ?? (gateways[0] as Running), key);
-    expect(gateways.flatMap(printedKeys)).toEqual([key]);
+    const [one, two] = await Promise.all([start(keyed, {}, { folder }), start(keyed, {}, { folder })]);
+    ends.push(() => two.stop());
+    gateway = one;
+    key = keptKey(one);
+    expect([await statusOf(one, '/api/status', bearer(key)), await statusOf(two, '/api/status', bearer(key))]).toEqual([200, 200]);
+    await told(printedKeys(two).length > 0 ? two : one, key);
+    expect([one, two].flatMap(printedKeys)).toEqual([key]);
     expect(readdirSync(join(folder, 'data')).filter((name) => name.startsWith('admin-key'))).toEqual(['admin-key']);
+  });
+
+  test('has sessions that a reload does not end, and the end of a session survives a reload', async () => {
+    sessions = [await signIn(gateway, key), await signIn(gateway, key)];
+    await reload(gateway, { ...keyed, routing: { default: { max_attempts: 2 } } });
+    expect(await sessionsAt(gateway)).toEqual([200, 200]);
+    expect((await signOut(gateway, sessions[0])).status).toBe(200);
+    expect(await sessionsAt(gateway)).toEqual([401, 200]);
+    await reload(gateway, keyed);
+    expect(await sessionsAt(gateway)).toEqual([401, 200]);
+  });
+
+  test('is used at the next start, which prints nothing, lets no ended session in, and makes the file readable for its owner only', async () => {
+    await gateway.stop();
+    chmodSync(keyFileOf(gateway), 0o644);
+    gateway = await start(keyed, {}, { folder });
+    expect([await statusOf(gateway), await statusOf(gateway, '/api/status', bearer(key)), printedKeys(gateway)]).toEqual([401, 200, []]);
+    expect(statSync(keyFileOf(gateway)).mode & 0o777).toBe(0o600);
+    expect(await sessionsAt(gateway)).toEqual([401, 200]);
   });
 });
 
-describe('a reload', () => {
-  test('that adds keys makes the admin key and requires it; one that removes keys requires none', async () => {
-    const gateway = await started(mock);
+/** One gateway, which the second test reloads. */
+describe('a gateway that starts with server.admin_key', () => {
+  const own = { ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } };
+  let gateway: Running;
+
+  beforeAll(async () => void (gateway = await start(own)));
+  afterAll(async () => void (await gateway.stop()));
+
+  test('makes no key', async () => {
+    expect(await statusOf(gateway)).toBe(401);
+    expectNoKey(gateway);
+  });
+
+  test('makes the admin key at a reload that adds keys, and requires it; a reload that removes keys requires none', async () => {
+    await reload(gateway, mock);
     expect(await statusOf(gateway)).toBe(200);
+    expectNoKey(gateway);
     await reload(gateway, keyed);
     expect([await statusOf(gateway), await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([
       401,
       200,
       [keptKey(gateway)],
     ]);
-    await reload(gateway, { ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
+    await reload(gateway, own);
     expect([
       await statusOf(gateway, '/api/status', bearer(keptKey(gateway))),
       await statusOf(gateway, '/api/status', bearer('an-admin-key-of-the-config')),
@@ -263,47 +281,13 @@ describe('a reload', () => {
     await reload(gateway, mock);
     expect(await statusOf(gateway)).toBe(200);
   });
-
-  test('that would open a port to others is refused, and the page Config says so', async () => {
-    const gateway = await started({ ...keyed, server: { host: '0.0.0.0' } });
-    const key = keptKey(gateway);
-    const local = gateway.url.replace('0.0.0.0', '127.0.0.1');
-    const at = { ...gateway, url: local };
-    await reload(at, { ...mock, server: { host: '127.0.0.1' } }, 'the changed config is not used');
-    expect(gateway.output().stderr).toContain('the running gateway listens on 0.0.0.0 until it is restarted');
-    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/status', bearer(key))]).toEqual([
-      401, 401, 200, 200,
-    ]);
-    const { reload: shown } = (await (await fetch(`${local}/api/config`, { headers: bearer(key) })).json()) as {
-      reload: { problems: string };
-    };
-    expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
-  });
-
-  test('ends no session, and the end of a session survives a reload and a restart', async () => {
-    const folder = newFolder();
-    const gateway = await started(keyed, { folder });
-    const key = keptKey(gateway);
-    const [mine, other] = [await signIn(gateway, key), await signIn(gateway, key)];
-    const both = async (at: Running): Promise<number[]> => [
-      await statusOf(at, '/api/status', { cookie: mine }),
-      await statusOf(at, '/api/status', { cookie: other }),
-    ];
-    await reload(gateway, { ...keyed, routing: { default: { max_attempts: 2 } } });
-    expect(await both(gateway)).toEqual([200, 200]);
-    expect((await signOut(gateway, mine)).status).toBe(200);
-    expect(await both(gateway)).toEqual([401, 200]);
-    await reload(gateway, keyed);
-    expect(await both(gateway)).toEqual([401, 200]);
-    await gateway.stop();
-    expect(await both(await started(keyed, { folder }))).toEqual([401, 200]);
-  });
 });
 
 const outer = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
+/** One gateway, which the last test reloads. */
 describe('a gateway whose config has server.admin_open', () => {
   let gateway: Running;
 
@@ -325,5 +309,20 @@ describe('a gateway whose config has server.admin_open', () => {
 
   test.runIf(outer !== undefined)('a client counts as local by the address of its socket, whatever its headers say', async () => {
     expect([await ask('127.0.0.1'), await ask(outer as string)]).toEqual([200, 403]);
+  });
+
+  test('a reload that would open the port to others is refused, and the page Config says so', async () => {
+    const at = { ...gateway, url: gateway.url.replace('0.0.0.0', '127.0.0.1') };
+    await reload(at, { ...keyed, server: { host: '0.0.0.0' } });
+    const key = keptKey(gateway);
+    await reload(at, { ...mock, server: { host: '127.0.0.1' } }, 'the changed config is not used');
+    expect(gateway.output().stderr).toContain('the running gateway listens on 0.0.0.0 until it is restarted');
+    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/status', bearer(key))]).toEqual([
+      401, 401, 200, 200,
+    ]);
+    const { reload: shown } = (await (await fetch(`${at.url}/api/config`, { headers: bearer(key) })).json()) as {
+      reload: { problems: string };
+    };
+    expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
   });
 });

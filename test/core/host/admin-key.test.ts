@@ -1,9 +1,9 @@
-/** The admin key in its file, where several threads make it in the same moment. */
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+/** The admin key in its file: several threads make it in the same moment, and what is no key. test/e2e/admin-key.test.ts starts gateways with it. */
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../../core/config.ts';
 import { createAdminKeys } from '../../../core/host/admin-key.ts';
 
@@ -60,10 +60,35 @@ test('all threads get the same key, and one of them has made it', async () => {
   rmSync(root, { recursive: true });
 });
 
-test.runIf(process.getuid?.() === 0)('a key that root makes belongs to the owner of the data directory', () => {
+/** A data directory, which is removed after the test. */
+function newDataDir(): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'admin-key-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  return dataDir;
+}
+
+const completed = (dataDir: string) =>
+  createAdminKeys()({ server: { dataDir, isGuarded: true, adminKey: null, adminOpen: false } } as Config);
+
+test('a folder that has the name of the key file is named as the reason why the key is not kept', () => {
+  const dataDir = newDataDir();
+  mkdirSync(join(dataDir, 'admin-key'));
+  expect(completed(dataDir).made).toMatchObject({ file: null, reason: `${join(dataDir, 'admin-key')} is a folder` });
+});
+
+test.each([
+  ['a short text', 'short\n'],
+  // a disk may leave null bytes in a file after a power cut; no header can carry them, so nobody could sign in
+  ['null bytes', '\0'.repeat(54)],
+])('a file with %s instead of a key is refused', (_, text) => {
+  const dataDir = newDataDir();
+  writeFileSync(join(dataDir, 'admin-key'), text, { mode: 0o600 });
+  expect(() => completed(dataDir)).toThrow('holds no admin key of 16 characters or more. Delete the file');
+});
+
+test.runIf(process.getuid?.() === 0)('a key that root makes belongs to the owner of the data directory', () => {
+  const dataDir = newDataDir();
   chownSync(dataDir, 65_534, 65_533);
-  createAdminKeys(new Map())({ server: { dataDir, isGuarded: true, adminKey: null, adminOpen: false } } as Config);
+  completed(dataDir);
   expect(statSync(join(dataDir, 'admin-key'))).toMatchObject({ uid: 65_534, gid: 65_533 });
-  rmSync(dataDir, { recursive: true });
 });
