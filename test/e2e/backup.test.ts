@@ -3,17 +3,23 @@ import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
+import { createStore } from '../../plugins/log/journal/store/open.ts';
+import { backUp } from '../../plugins/log/journal/upkeep.ts';
 import { launch, run } from '../_kit/executable.ts';
+import { pause } from '../_kit/upstream.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-backup-'));
 const config = join(folder, 'gateway.config.yaml');
+const settings = { store: 'sqlite', url: null, dataDir: join(folder, 'data'), retentionDays: 0, isDurable: false } as const;
+const neverOpened = (): Promise<never> => Promise.reject(new Error('the log was opened for a backup that is refused'));
 
 /** A log of 80 MB, so that a backup takes some time. */
 beforeAll(async () => {
   writeFileSync(config, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
-  expect(await run(['db', 'migrate', '--config', config])).toMatchObject({ code: 0 });
+  const store = await createStore(settings);
+  await store.open();
+  await store.close();
   const database = new DatabaseSync(join(folder, 'data/logs.db'));
   database.exec(
     'create table filling (bytes blob); insert into filling select randomblob(1000000) from json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8)), json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))',
@@ -35,7 +41,7 @@ test('a killed backup leaves no file under the name of a log', async () => {
   expect(readdirSync(target)).not.toContain('logs.db');
 });
 
-test('of two simultaneous backups into one folder one is made, and the other does not change it', async () => {
+test('of two simultaneous backups into one folder one is made, and neither the other nor a later one changes it', async () => {
   const target = join(folder, 'twice');
   const both = await Promise.all([1, 2].map(() => run(['backup', target, '--config', config])));
   expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([
@@ -43,6 +49,10 @@ test('of two simultaneous backups into one folder one is made, and the other doe
     { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') },
   ]);
   expect(readdirSync(target)).toEqual(['logs.db']);
+  // a third one, later and in this process, as its refusal is seen above
+  await expect(backUp(settings, { words: [target], json: false, print: () => {}, openLog: neverOpened })).rejects.toThrow(
+    'overwrites nothing',
+  );
 });
 
 test('a backup ends although records are stored all the time', async () => {
@@ -54,7 +64,8 @@ test('a backup ends although records are stored all the time', async () => {
   const isOver = ended.then(() => true);
   /** How many records were written when the copy had surely begun. */
   let before = 0;
-  for (let writes = 1; !(await Promise.race([isOver, setImmediate(false)])); writes++) {
+  // a copy takes longer than a millisecond, so each of them has writes in its middle
+  for (let writes = 1; !(await Promise.race([isOver, pause(1)])); writes++) {
     insert.run();
     if (before === 0 && (statSync(join(target, 'logs.db.unfinished'), { throwIfNoEntry: false })?.size ?? 0) > 0) before = writes;
   }

@@ -1,4 +1,4 @@
-/** The file of SQLite after `gateway logs prune`. */
+/** `gateway logs prune`, and the file of SQLite after it; test/e2e/log.test.ts runs it beside a gateway. */
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const rowsAt = (at: number, from: number, count: number) =>
   );
 
 /** What the command prints. */
-async function pruned(span: string): Promise<string> {
+async function pruned(span: string | null): Promise<string> {
   let said = '';
   await prune(settings, { flags: { text: () => span } as never, json: false, print: (text) => void (said += text) });
   return said;
@@ -40,6 +40,12 @@ async function pruned(span: string): Promise<string> {
 
 const sizeOf = (): number =>
   ['', '-wal'].reduce((sum, part) => sum + (statSync(sqliteFile(place.path) + part, { throwIfNoEntry: false })?.size ?? 0), 0);
+
+test('a prune without an age is refused as a wrong usage, and one of an age that no record has deletes none', async () => {
+  await store.insert(rowsAt(Date.now(), 0, 2));
+  await expect(pruned(null)).rejects.toMatchObject({ code: 2, message: expect.stringContaining('needs --older-than') });
+  expect(await pruned('1h')).toMatch(/^0 of 2 records deleted/);
+});
 
 test('the room of deleted records goes back to the disk, also beside a gateway that serves', async () => {
   await store.insert(rowsAt(longAgo, 0, 500));
