@@ -4,13 +4,18 @@ import { heapFlagsOf } from '../../core/http/in-flight.ts';
 import { start } from '../_kit/executable.ts';
 import { oneUpstream } from '../_kit/gateway.ts';
 import { answers, completion, startUpstream } from '../_kit/upstream.ts';
-import { admin, ask, config, measured } from './workers-scene.ts';
+import { admin, ask, config } from './workers-scene.ts';
 
 const mebibyte = 1_048_576;
 
 test('workers share the memory of their container: their heaps together take half of it', async () => {
   const contained = `--import=data:text/javascript,process.constrainedMemory=()=>${768 * mebibyte}`;
-  const gateway = await start(config({ workers: 2 }, measured), { NODE_OPTIONS: contained });
+  const gateway = await start(
+    config({ workers: 2 }, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', 'log/metrics'] }),
+    {
+      NODE_OPTIONS: contained,
+    },
+  );
   const { text } = await ask(`${gateway.url}/metrics`, { headers: admin });
   expect(await gateway.stop()).toBe(0);
   // an eighth of the heap that the gateway itself leaves free, in each of two workers
@@ -46,7 +51,8 @@ test('a heap of 64 MB is not filled by bodies, with the default limits', async (
     return response.status;
   };
   const large = bodyWith('x'.repeat(3_000_000));
-  for (let round = 0; round < 3; round++) {
+  // a second round finds bodies that the first one has not released
+  for (let round = 0; round < 2; round++) {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(large)));
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
   }

@@ -487,17 +487,27 @@ describe('the webhook', () => {
     expect(gateway.lines.join('') + JSON.stringify(await openAlerts(gateway))).not.toContain('secret-path');
   });
 
-  test.each(['/api/alerts', '/api/logs', '/api/status', '/metrics', '/', '/health/live', '/health/ready', '/openapi.json', '/nowhere'])(
-    'that fails has its address neither in the answer at %s nor in the records',
-    async (path) => {
-      hook.script(answers('no', { status: 500 }));
-      const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
-      await send(gateway, 1, bad);
-      await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe('it answered 500');
+  test('that fails has its address neither in any answer nor in the records', async () => {
+    hook.script(answers('no', { status: 500 }));
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
+    await send(gateway, 1, bad);
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe('it answered 500');
+    const paths = [
+      '/api/alerts',
+      '/api/logs',
+      '/api/status',
+      '/metrics',
+      '/',
+      '/health/live',
+      '/health/ready',
+      '/openapi.json',
+      '/nowhere',
+    ];
+    for (const path of paths) {
       const reply = await gateway.get(path, { host: 'localhost' });
-      expect((await reply.text()) + JSON.stringify([...reply.headers, gateway.records])).not.toContain('secret-path');
-    },
-  );
+      expect((await reply.text()) + JSON.stringify([...reply.headers, gateway.records]), path).not.toContain('secret-path');
+    }
+  });
 
   test('of a changed config does not inherit the fault of the previous webhook', async () => {
     const states = new States();
