@@ -1,7 +1,4 @@
-/**
- * Each page: accessible, in both themes and on small screens, and always the same at its address. All tests share a gateway and its log,
- * and a browser; all share a context too, with its storage and its loaded files, except those with a clock or a time zone of their own.
- */
+/** Each page: accessible, in both themes and on small screens, and always the same at its address. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -85,7 +82,6 @@ test('a printed request is complete, without other parts of the page', async () 
   await scene.leave(page);
 });
 
-// a page that is loaded here names the file of the charts, and a link from another page does not
 test('a stacked chart is as high as the total, including values without a line of their own', async () => {
   const page = await scene.load('/dashboard/breakdown?view=time');
   const points = [
@@ -107,7 +103,7 @@ test('a stacked chart is as high as the total, including values without a line o
 });
 
 test('a rate is 0 where no request failed, and missing where there was no request', async () => {
-  const page = await scene.open('/dashboard/breakdown?view=time&metric=error-rate');
+  const page = await scene.load('/dashboard/breakdown?view=time&metric=error-rate');
   const points = [
     [0, 'a', 50],
     [1000, 'a', 0],
@@ -156,7 +152,7 @@ test('a chart shows a value whose time has just begun', async () => {
     const atEnd = (list: object[]): object[] => list.slice(-1).map((point) => ({ ...point, at: buckets * bucketMs }));
     await route.fulfill({ json: { ...view, begin: null, bucketMs, points: atEnd(points), byModel: atEnd(byModel) } });
   });
-  await scene.visit(page, '/dashboard');
+  await page.goto(`${scene.gateway.url}/dashboard`);
   await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
   const [places, width] = await page.evaluate<[number[], number]>(
     `[Array.from(document.querySelectorAll('.chart-lines'), (line) => line.getBBox().x), document.querySelector('.chart-drawing:has(.chart-lines)').width.baseVal.value]`,
@@ -178,7 +174,7 @@ test.each([
   expect(await page.locator('.metric-note').first().textContent()).toMatch(/^(?:[4-9]|1\d) an hour$/);
   // the bars of the answers and those of the errors; a chart is drawn once the page knows its width
   await page.locator('.card.wide .chart-bars[d^="M"]').nth(1).waitFor({ state: 'attached' });
-  await scene.visit(page, '/dashboard/providers');
+  await page.goto(`${scene.gateway.url}/dashboard/providers`);
   await page
     .getByText(/^answered (?:just now|\d+ s ago|\d min ago)/)
     .first()
@@ -187,7 +183,7 @@ test.each([
 });
 
 test('the frame and the health of a page share one request', async () => {
-  const page = await scene.page();
+  const page = await scene.browser.newPage();
   const drawn = Promise.withResolvers<void>();
   let asked = 0;
   await page.route('**/api/status', async (route) => {
@@ -201,11 +197,11 @@ test('the frame and the health of a page share one request', async () => {
   drawn.resolve();
   await page.locator('.health').getByText('Providers').waitFor();
   expect(asked).toBe(1);
-  await scene.leave(page);
+  await page.close();
 });
 
 test('the health of a page names each check that fails', async () => {
-  const page = await scene.page();
+  const page = await scene.browser.newPage();
   await page.route('**/api/status', async (route) => {
     const status = (await (await route.fetch()).json()) as { health: object };
     await route.fulfill({
@@ -224,7 +220,7 @@ test('the health of a page names each check that fails', async () => {
   await page.locator('.health').getByText('degraded').waitFor();
   expect(await page.locator('.health div', { hasText: 'Identity of vertex' }).locator('dd').textContent()).toBe('no credentials');
   expect(await page.locator('.health').textContent()).not.toContain('azure');
-  await scene.leave(page);
+  await page.close();
 });
 
 test('a narrow chart of a long time labels its days', async () => {
@@ -256,7 +252,7 @@ describe('the theme', () => {
 
 describe('a browser', () => {
   test('without storage shows every page, and keeps settings until the page is left', async () => {
-    const page = await scene.page();
+    const page = await scene.browser.newPage();
     await page.addInitScript(
       "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })",
     );
@@ -273,7 +269,7 @@ describe('a browser', () => {
   });
 
   test('that could not load a part of the page says so visibly', async () => {
-    const page = await scene.page();
+    const page = await scene.browser.newPage();
     await page.route('**/parts/request-panel.js', (route) => route.fulfill({ status: 404 }));
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
     await page.locator('.log-table tbody tr').first().click();
@@ -283,12 +279,13 @@ describe('a browser', () => {
     await page.unrouteAll();
     await again.click();
     await page.getByRole('complementary', { name: 'Request' }).waitFor();
-    await scene.leave(page);
+    await page.close();
   });
 });
 
 test('a proxy that answers with a page of its own, such as its sign-in, is a fault that the page shows', async () => {
-  const page = await scene.open('/dashboard/models');
+  const page = await scene.browser.newPage();
+  await page.goto(`${scene.gateway.url}/dashboard/models`);
   await page.locator('.models').waitFor();
   await page.route('**/api/**', (route) => route.fulfill({ status: 200, contentType: 'text/html', body: '<html>Sign in</html>' }));
   await page.locator('.side').getByRole('link', { name: 'Providers' }).click();
@@ -296,7 +293,7 @@ test('a proxy that answers with a page of its own, such as its sign-in, is a fau
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('button', { name: /^Test/ }).first().waitFor();
-  await scene.leave(page);
+  await page.close();
 });
 
 describe('the time', () => {

@@ -232,14 +232,15 @@ test('a failed answer is requested again, as the page says', async () => {
 });
 
 test('a page that is opened while the gateway is away says so, and loads by itself later', async () => {
-  const page = await scene.open('/dashboard');
+  const page = await scene.browser.newPage();
+  await scene.visit(page, '/dashboard');
   await page.locator('.metrics').waitFor();
   await page.route('**/*', (route) => route.abort());
   await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
   await page.getByText('The gateway does not answer').first().waitFor();
   await page.unrouteAll();
   await page.locator('.models tbody tr').first().waitFor();
-  await scene.leave(page);
+  await page.close();
 });
 
 describe('counts beside the log', () => {
@@ -471,7 +472,7 @@ test('a target that is tried again after its rest is not among those that rest',
   const at = (state: string): object => ({ ...target, target: state, state, restsUntil: new Date(Date.now() + 60_000).toISOString() });
   const states = ['resting', 'trying', 'trying'];
   await page.route('**/api/targets', async (route) => await route.fulfill({ json: { data: states.map(at) } }));
-  await scene.visit(page, '/dashboard/providers');
+  await page.goto(`${scene.gateway.url}/dashboard/providers`);
   await page.getByRole('heading', { name: '1 target rests, 2 targets are tried again', exact: true }).waitFor();
   await scene.leave(page);
 });
