@@ -252,7 +252,7 @@ function checked(value: unknown, before: unknown, tap: GuardedTap): unknown {
 /** What an observer returned; the value before where it returned nothing, or something else than its hook takes. */
 function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
   try {
-    return value === undefined || value === before ? before : sound(value, before, tap);
+    return value === undefined ? before : sound(value, before, tap);
   } catch (thrown) {
     report(thrown, tap);
     return before;

@@ -28,13 +28,13 @@ export function kindOf(value: unknown): string {
 /** The object; an empty object for a value of another kind, also for a list. */
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : noFields);
 
-/** The list; an empty list for a value of another kind. */
 /**
- * A copy of a list that the core has frozen, to call its methods.
- * cost: on a frozen list of two, `filter` takes 0.6 µs and `some` 0.17, and on a copy with the making of it 0.05 and 0.04 (Node 24.21)
+ * A copy of a list that the core has frozen, for a call of one of its methods.
+ * cost: on a frozen list of two, V8 takes 0.6 µs for `filter` and 0.17 for `some`; on a copy, together with the copying, 0.05 and 0.04
  */
 export const thawed = <Value>(list: readonly Value[]): Value[] => [...list];
 
+/** The list; an empty list for a value of another kind. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
 /** The text, unchanged; null for an empty text and for a value of another kind. */
