@@ -14,7 +14,7 @@ import type { Dialect, Target, WireRequest } from './dialect.ts';
  * Encodes a request for a target, without the fields that only another wire format has, and without the reasoning state of other targets.
  */
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
-  const { request: sent, adjustments } = withoutNative({ ...request, messages: thawed(request.messages) }, dialect.form);
+  const { request: sent, adjustments } = withoutNative(request, dialect.form);
   const own = withOwnReasoning(sent, target);
   const wire = encodeUnharmed(dialect, own.request, target);
   const left = [...adjustments, ...own.adjustments];
@@ -26,10 +26,12 @@ export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target)
  * refuses it, or where the dialect changes another parameter only because of the effort.
  */
 function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
+  // cost: a dialect reads the messages many times. It gets a list that is not frozen, and that nobody else has
+  const encode = (by: Target): WireRequest => dialect.encode({ ...request, messages: thawed(request.messages) }, by);
   const { isAutomatic, effort } = target.reasoning;
-  if (isAutomatic !== true || effort === null) return dialect.encode(request, target);
-  const without = (): WireRequest => dialect.encode(request, { ...target, reasoning: unsetReasoning });
-  const wire = unlessRefused(() => untold(dialect.encode(request, target), target));
+  if (isAutomatic !== true || effort === null) return encode(target);
+  const without = (): WireRequest => encode({ ...target, reasoning: unsetReasoning });
+  const wire = unlessRefused(() => untold(encode(target), target));
   if (wire === null) return without();
   const changes = wire.adjustments.filter(({ parameter }) => !parameter.startsWith('reasoning')).map(changeOf);
   if (changes.length === 0) return wire;
@@ -134,7 +136,7 @@ export function withOwnReasoning(
   request: ChatRequest,
   target: Target,
 ): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
-  if (!request.messages.some((message) => hasForeign(message, target))) return { request, adjustments: [] };
+  if (!thawed(request.messages).some((message) => hasForeign(message, target))) return { request, adjustments: [] };
   return {
     request: {
       ...request,

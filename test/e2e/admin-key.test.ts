@@ -208,7 +208,7 @@ describe('the kept key', () => {
 
   beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'gateway-admin-'))));
   afterAll(async () => {
-    await gateway.stop();
+    await gateway?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 

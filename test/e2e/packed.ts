@@ -41,8 +41,13 @@ async function startRegistry(): Promise<{ host: string; tarball(): Buffer | null
     tarball = Buffer.from(Object.values(files)[0]?.data ?? '', 'base64');
   };
   const server = createServer((request, response) => {
-    if (request.method === 'PUT') void keep(request).then(() => response.writeHead(201).end('{}'));
-    else response.writeHead(404).end('{}');
+    const answer = (status: number): void => void response.writeHead(status).end('{}');
+    if (request.method === 'PUT')
+      keep(request).then(
+        () => answer(201),
+        () => answer(500),
+      );
+    else answer(404);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, tarball: () => tarball, close: () => server.close() };
@@ -63,7 +68,7 @@ async function publish(folder: string): Promise<{ tarball: Buffer; published: st
   const npm = spawn('npm', ['publish', '--provenance=false', `--registry=http://${registry.host}/`], {
     cwd: copy,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, PATH: `${join(modules, '.bin')}:${process.env['PATH']}` },
+    env: { ...process.env, NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1', PATH: `${join(modules, '.bin')}:${process.env['PATH']}` },
   });
   const [stdout, stderr, [status]] = await Promise.all([text(npm.stdout), text(npm.stderr), once(npm, 'close')]);
   registry.close();

@@ -42,6 +42,11 @@ describe.concurrent('the command line', () => {
   const small = join(mkdtempSync(join(tmpdir(), 'gateway-small-')), 'gateway.config.yaml');
   writeFileSync(small, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
 
+  test('finds no fault in the shipped config', async () => {
+    const { code, stdout, stderr } = await run(['check']);
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^gateway\.config\.yaml is fine: \d+ models/), '']);
+  });
+
   test('says that its folder is gone', async () => {
     const gone = mkdtempSync(join(tmpdir(), 'gateway-gone-'));
     const { code, stderr } = await run(['check'], { by: ['sh', '-c', 'cd "$0" && rmdir "$0" && exec "$@"', gone] });

@@ -260,7 +260,9 @@ describe('in one gateway, a worker that takes the place of another one', () => {
     expect(news()).not.toContain('no other one serves');
   });
 
-  test('may have lost its connections to others, because it had no free file descriptor', async ({ expect }) => {
+  test('gets back its connections to others that it lost for want of a free file descriptor; meanwhile the others answer', async ({
+    expect,
+  }) => {
     stage.add(
       'full',
       `import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';

@@ -343,10 +343,15 @@ describe('the workers of one gateway', () => {
 describe('without an admin key in the config', () => {
   const { server: _, ...rest } = config({}, { keys });
   // drain_ms: without a second signal the parent waits longer than a test may take
-  const limits = { header_time_ms: 500, drain_ms: 3_600_000 };
+  const limits = { drain_ms: 3_600_000 };
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
   let gateway: Running;
 
   beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 2, limits } })));
+  afterAll(async () => {
+    await gateway?.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   test('a start with workers makes one admin key, and prints it once', async ({ expect }) => {
     expect(workersOf(gateway)).toHaveLength(2);
@@ -363,7 +368,6 @@ describe('without an admin key in the config', () => {
   });
 
   test('workers use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'admin-key'), 'short');
     gateway.write({ ...rest, server: { workers: 2, limits, data_dir: folder } });
     await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
@@ -371,19 +375,19 @@ describe('without an admin key in the config', () => {
     gateway.child.kill('SIGHUP');
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('workers close connections of clients that send their requests slowly', async ({ expect }) => {
+    const news = newsOf(gateway);
+    gateway.write({ ...rest, server: { workers: 2, limits: { ...limits, header_time_ms: 500 }, data_dir: folder } });
+    await expect.poll(news).toContain('config reloaded');
     expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);
   });
 
-  test('another start with workers refuses the port in use, and leaves no worker', async ({ expect }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+  test('another start with workers refuses the port in use', async ({ expect }) => {
     writeFileSync(join(folder, 'gateway.config.yaml'), JSON.stringify(config()));
     const { code, stderr } = await run(['start', '--config', join(folder, 'gateway.config.yaml'), '--port', String(gateway.port)]);
     expect([code, stderr]).toEqual([3, expect.stringContaining(`Port ${gateway.port} on 127.0.0.1 is in use`)]);
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('the parent waits only a few seconds for a hanging worker after the second signal', async ({ expect }) => {
@@ -415,16 +419,19 @@ describe.concurrent('a start with workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('ends with the name of the plugin whose atParent returns nothing that answers', async ({ expect }) => {
+  test.for([
+    ['throws', 'throw new Error("no room here")', 'no room here'],
+    ['returns nothing that answers', 'return {}', 'atParent() must return { answer }'],
+  ])('ends with the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(
       join(folder, 'full.mjs'),
-      `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { return {}; } };`,
+      `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`,
     );
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(config({}, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'] })));
     const { code, stdout, stderr } = await run(['start', '--config', file, '--port', '0']);
-    expect([code, stdout, stderr]).toEqual([1, '', 'The plugin "log/full" refuses to start: atParent() must return { answer }\n']);
+    expect([code, stdout, stderr]).toEqual([1, '', `The plugin "log/full" refuses to start: ${words}\n`]);
     rmSync(folder, { recursive: true, force: true });
   });
 });

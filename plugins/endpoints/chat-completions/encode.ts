@@ -109,7 +109,10 @@ function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead
 
 /** Adds the fields of this place that are no part of the API. */
 function addExtras(draft: Draft, place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): void {
-  for (const { on, field, value } of extras) if (on === place) draft[field] = value;
+  for (const { on, field, value } of extras) {
+    // an assignment to `__proto__` makes no field
+    if (on === place) Object.defineProperty(draft, field, { value, enumerable: true, writable: true, configurable: true });
+  }
 }
 
 const encodeCall = ({ id, name, arguments: input }: FoldedToolCall, customs: readonly unknown[]): ChatToolCall =>

@@ -164,6 +164,18 @@ describe('a tap that returns a value that its hook does not take', () => {
     expect((await chat({})).status).toBe(200);
   });
 
+  it('at chunk may give an additional field of any name', async () => {
+    const extra = { type: 'extra', choice: 0, on: 'message', field: '__proto__', value: { kept: true } };
+    const { chat } = await served((gateway) => tapAt(gateway, 'chunk', (chunk) => (chunk.type === 'text-delta' ? extra : chunk)));
+    expect(await (await chat({})).text()).toContain('"__proto__":{"kept":true}');
+  });
+
+  it('at reply names the plugin that puts a number into headers in place', async () => {
+    const { chat, lines } = await served(({ hooks }) => hooks.reply.tap((headers) => Object.assign(headers, { 'x-count': 5 }) as never));
+    expect((await chat({})).headers.get('x-count')).toBeNull();
+    expect(lines.join('')).toContain('an object, and not an object of texts');
+  });
+
   it('at explain fails the dry run', async () => {
     const { chat } = await served(({ hooks }) =>
       hooks.explain.tap({ stage: LATE }, (explanation) => ({ ...explanation, candidates: [null] }) as never),

@@ -349,3 +349,18 @@ describe('the budget of a Claude', () => {
     });
   });
 });
+
+it('what a dialect changes in its request does not reach the request without the chosen effort, nor the caller', () => {
+  const request = requestOf();
+  const seen: number[] = [];
+  const careless: Dialect = {
+    ...(dialects.get('openai-chat') as Dialect),
+    encode({ messages }) {
+      seen.push(messages.length);
+      (messages as unknown[]).push({ role: 'user', content: 'more' });
+      return { path: '/', headers: {}, body: '', adjustments: [{ parameter: 'stop', change: `dropped ${seen.length}` }] };
+    },
+  };
+  encodeBy(careless, request, { ...targetOf('openai-chat'), reasoning: chosen('low') });
+  expect(seen).toEqual([request.messages.length, request.messages.length]);
+});

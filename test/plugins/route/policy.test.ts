@@ -388,6 +388,16 @@ it('weights that were all 0 for a turn do not end the rotation', () => {
   expect([0, 0, 1, 1, 1, 1].map(first)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
+it('a target that is listed twice does not take the turns of another one', () => {
+  const shares = new Shares();
+  const first = (): string =>
+    shares.turn(
+      ['twice', 'twice', 'other'].map((id) => ({ id, weight: 1 })),
+      false,
+    ).order[0]?.id ?? '';
+  expect(count(Array.from({ length: 12 }, first))['other']).toBeGreaterThan(0);
+});
+
 it('a target that only some requests can use gets its share of them, also after another target has rested for long', () => {
   const shares = new Shares();
   const turn = (...ids: string[]) =>

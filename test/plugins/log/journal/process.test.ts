@@ -159,7 +159,7 @@ describe('one gateway, whose PostgreSQL', () => {
 
   beforeAll(() => void (journal = { store: 'postgres', url: server.database(), dataDir: files.path }));
   afterAll(async () => {
-    await gateway.stop('SIGKILL');
+    await gateway?.stop('SIGKILL');
     files.remove();
   });
 
