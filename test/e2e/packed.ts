@@ -42,12 +42,11 @@ async function startRegistry(): Promise<{ host: string; tarball(): Buffer | null
   };
   const server = createServer((request, response) => {
     const answer = (status: number): void => void response.writeHead(status).end('{}');
-    if (request.method === 'PUT')
-      keep(request).then(
-        () => answer(201),
-        () => answer(500),
-      );
-    else answer(404);
+    if (request.method !== 'PUT') return answer(404);
+    keep(request).then(
+      () => answer(201),
+      () => answer(500),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, tarball: () => tarball, close: () => server.close() };
