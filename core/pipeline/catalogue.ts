@@ -170,6 +170,10 @@ function withFallbacks(
   };
 }
 
+/** The candidates that are asked before any fallback: those that are not ruled out and are no fallbacks. */
+export const beforeFallbacks = (candidates: readonly Candidate[]): readonly Candidate[] =>
+  thawed(candidates).filter(({ dropped, isFallback }) => dropped === null && !isFallback);
+
 /**
  * The candidates with `ordered` in front, and the fallbacks in their place: behind all others, or earlier, so that the last call
  * that the policy allows goes to a fallback.
@@ -197,11 +201,7 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
   const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
   const others = candidates.filter((candidate) => !behind.includes(candidate));
   const standing = others.filter(stands);
-  const placed = inOrder(
-    standing.filter(({ isFallback }) => !isFallback),
-    others,
-    policy,
-  );
+  const placed = inOrder(beforeFallbacks(standing), others, policy);
   return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
 }
 

@@ -7,7 +7,7 @@
  */
 import type { Message } from '../../core/chat.ts';
 import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
-import { inOrder } from '../../core/pipeline/catalogue.ts';
+import { beforeFallbacks, inOrder } from '../../core/pipeline/catalogue.ts';
 import { noted } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
@@ -24,7 +24,7 @@ export default definePlugin({
     hooks.route.tap((candidates, context) => {
       const { policy, isDryRun } = context;
       if (policy.sticky === null) return candidates;
-      const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
+      const standing = beforeFallbacks(candidates);
       const value = standing.length < 2 ? null : valueOf(policy.sticky, context);
       if (value === null) return candidates;
       // cost: a conversation is long, and is read once for all targets

@@ -62,12 +62,13 @@ function said(counts: Readonly<Record<string, number | null | undefined>>): Read
 const idOf = ({ id }: ReplyHead): string => `chatcmpl-${id}`;
 
 /** An object under construction. cost: fields are set one by one, as an object with spreads in it takes three times as long. */
-type Draft = Record<string, unknown>;
+type Draft<T> = { -readonly [Field in keyof T]?: T[Field] };
+type EncodedChoice = ChatCompletion['choices'][number];
 
 /** The JSON body of a plain reply. */
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const usage = usageOf(reply.usage);
-  const body: Draft = {
+  const body: Draft<ChatCompletion> = {
     id: idOf(head),
     object: 'chat.completion',
     created: head.created,
@@ -76,39 +77,39 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
     system_fingerprint: null,
   };
   for (const choice of reply.choices) addExtras(body, 'reply', choice);
-  body['choices'] = reply.choices.map((choice, index) => choiceOf(choice, index, head));
-  if (usage !== null) body['usage'] = usage;
-  return JSON.stringify(body satisfies Partial<ChatCompletion>);
+  body.choices = reply.choices.map((choice, index) => choiceOf(choice, index, head));
+  if (usage !== null) body.usage = usage;
+  return JSON.stringify(body);
 }
 
-function choiceOf(choice: FoldedChoice, index: number, head: ReplyHead): object {
-  const encoded: Draft = { index, message: messageOf(choice, head) };
+function choiceOf(choice: FoldedChoice, index: number, head: ReplyHead): EncodedChoice {
+  const encoded: Draft<EncodedChoice> = { index, message: messageOf(choice, head) };
   addExtras(encoded, 'choice', choice);
-  encoded['finish_reason'] = wordOf(choice.finish, head);
-  return encoded;
+  encoded.finish_reason = wordOf(choice.finish, head);
+  return encoded as EncodedChoice;
 }
 
 function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead): ChatAnswer {
   const { text, reasoning, refusal, details, toolCalls } = choice;
-  const message: Draft & { role: 'assistant'; content: string | null } = {
+  const message: Draft<ChatAnswer> & Pick<ChatAnswer, 'role' | 'content'> = {
     role: 'assistant',
     content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,
   };
   if (reasoning !== '') for (const field of reasoningFields) message[field] = reasoning;
-  if (details.length > 0) message['reasoning_details'] = details;
-  if (refusal !== '') message['refusal'] = refusal;
+  if (details.length > 0) message.reasoning_details = details;
+  if (refusal !== '') message.refusal = refusal;
   const [call] = toolCalls;
   if (call !== undefined) {
     // wire: an answer in the form from before tools has one call (OpenAI: Chat, deprecated `function_call`)
     if (readsFunctions(request)) message['function_call'] = { name: call.name, arguments: call.arguments };
-    else message['tool_calls'] = toolCalls.map((one) => encodeCall(one, customNames(request)));
+    else message.tool_calls = toolCalls.map((one) => encodeCall(one, customNames(request)));
   }
   addExtras(message, 'message', choice);
   return message;
 }
 
 /** Adds the fields of this place that are no part of the API. */
-function addExtras(draft: Draft, place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): void {
+function addExtras(draft: object, place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): void {
   for (const { on, field, value } of extras) {
     // an assignment to `__proto__` makes no field
     if (on === place) Object.defineProperty(draft, field, { value, enumerable: true, writable: true, configurable: true });

@@ -9,7 +9,7 @@
 import { isCount } from '../../../core/chat.ts';
 import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
-import { inOrder } from '../../../core/pipeline/catalogue.ts';
+import { beforeFallbacks, inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -19,7 +19,6 @@ import type { Offer } from './offers.ts';
 import { scored } from './score.ts';
 import { Turns } from './turns.ts';
 import type { Placed } from './turns.ts';
-import { thawed } from '../../../core/wire/fields.ts';
 
 const name = 'route/policy';
 
@@ -72,7 +71,7 @@ export default definePlugin({
     const offers = new Offers(observed);
     const turns = new Turns();
     hooks.route.tap((candidates, context) => {
-      const standing = thawed(candidates).filter(({ dropped, isFallback }) => dropped === null && !isFallback);
+      const standing = beforeFallbacks(candidates);
       if (standing.length < 2 && !context.isDryRun) return candidates;
       const placed = orders[context.policy.strategy](offers.among(standing), context, turns);
       const ordered: Candidate[] = [];

@@ -1,13 +1,12 @@
 /** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
 import { isCount } from '../../../core/chat.ts';
-import { isAnswered } from '../../../core/pipeline/catalogue.ts';
+import { beforeFallbacks, isAnswered } from '../../../core/pipeline/catalogue.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { markMeasuring } from './observed.ts';
 import type { Times } from './observed.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
 import type { Sharing, Taken } from './shares.ts';
-import { thawed } from '../../../core/wire/fields.ts';
 
 const mostNames = 20_000;
 
@@ -78,7 +77,7 @@ export class Turns {
     this.#dealt.delete(context);
     const { shares, taken, placed } = dealt;
     if (isKept) return shares.undo(taken);
-    const asked = thawed(candidates).find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
+    const asked = beforeFallbacks(candidates)[0]?.mapping;
     if (asked === placed[0]?.offer.first.mapping) return;
     const standing = new Set<unknown>();
     for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);
