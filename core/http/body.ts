@@ -14,6 +14,7 @@ const brokenOff = (cause?: unknown): GatewayError =>
 /** A part with fewer bytes is copied. */
 const smallPart = 4096;
 const blockBytes = 65_536;
+const noRoom = Buffer.alloc(0);
 
 /**
  * The bytes of a body while they come.
@@ -24,7 +25,7 @@ export class Gathered {
   size = 0;
   readonly #parts: Buffer[] = [];
   /** The buffer into which the next small parts are copied. */
-  #room: Buffer = Buffer.alloc(0);
+  #room: Buffer = noRoom;
   #used = 0;
 
   add(part: Buffer): void {
@@ -52,7 +53,7 @@ export class Gathered {
   /** Drops all bytes. */
   clear(): void {
     this.#parts.length = 0;
-    this.#room = Buffer.alloc(0);
+    this.#room = noRoom;
     this.#used = 0;
     this.size = 0;
   }

@@ -106,14 +106,6 @@ export const bodyOf = (event: H3Event): Readable => nodePairOf(event)?.request ?
 
 const fromWeb = (body: NodeReadableStream | null): Readable => (body === null ? Readable.from([]) : Readable.fromWeb(body));
 
-/** Ends the request when its client closes the connection. Returns the function to call once the request is answered. */
-export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange): () => void {
-  const onClose = (): void =>
-    exchange.cancel(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
-  response.once('close', onClose);
-  return () => response.off('close', onClose);
-}
-
 /** safety: the body is read before it is known what the caller wants. An endpoint that needs a larger body says so. */
 const mostOfEndpoint = 65_536;
 

@@ -12,17 +12,7 @@ import { nearest } from '../names.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { sessionWatch } from './admin.ts';
 import { Exchange } from '../pipeline/exchange.ts';
-import {
-  bodyOf,
-  createClientAddress,
-  endWhenClientLeaves,
-  nodePairOf,
-  noSender,
-  readBytes,
-  readJson,
-  senderOf,
-  toSender,
-} from './inbound.ts';
+import { bodyOf, createClientAddress, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
 import type { NodePair, Sender } from './inbound.ts';
 import { closeToOtherOrigins, createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
@@ -78,13 +68,19 @@ export interface Service {
 const exchangeOf = Symbol('exchange');
 type Reply = ServerResponse & { [exchangeOf]?: Exchange | undefined };
 
-/** Ties a request to its connection. Returns the function that stops waiting for the client to leave. */
+/** Ties a request to its connection: it ends when its client leaves. Returns the function to call once the request is answered. */
 function connect(response: Reply, exchange: Exchange): () => void {
   response[exchangeOf] = exchange;
-  // an idle connection keeps its last reply, and must not keep the texts of its request with it
-  response.once('close', () => (response[exchangeOf] = undefined));
+  let isAnswered = false;
+  response.once('close', () => {
+    // an idle connection keeps its last reply, and must not keep the texts of its request with it
+    response[exchangeOf] = undefined;
+    if (!isAnswered) {
+      exchange.cancel(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
+    }
+  });
   dropSlowReader(response, exchange);
-  return endWhenClientLeaves(response, exchange);
+  return () => void (isAnswered = true);
 }
 
 /** What the routes of a service share. */
@@ -139,12 +135,12 @@ async function serveDoor(
   exchange.door = door;
   if (params !== undefined) exchange.params = params;
   const body = (): Promise<unknown> => readJson(request, exchange);
-  const work = async (): Promise<Completion> => {
-    if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
-    if (!inFlight.hasRoom(exchange.config.server.limits)) return await refuse(exchange, inFlight.refuse('requests'), pipeline);
+  const served = (): Promise<Completion> => complete(exchange, { door, body, pipeline });
+  const work = (): Promise<Completion> => {
+    if (running.isDraining) return refuse(exchange, shuttingDown(), pipeline);
+    if (!inFlight.hasRoom(exchange.config.server.limits)) return refuse(exchange, inFlight.refuse('requests'), pipeline);
     inFlight.enter(exchange);
-    const refused = exchange.isDryRun ? await identifyAdmin(exchange, shared) : null;
-    return refused === null ? await complete(exchange, { door, body, pipeline }) : await refuse(exchange, refused, pipeline);
+    return exchange.isDryRun ? identified(exchange, shared, served) : served();
   };
   const disconnect = connect(response, exchange);
   const whenOver = (): void => {
@@ -159,17 +155,14 @@ async function serveDoor(
   }
 }
 
-/**
- * Identifies an admin, who may ask where the request of any caller would go. Returns
- * the error to answer with. Null: the caller is known now, or is identified later.
- */
-async function identifyAdmin(exchange: Exchange, { signIns, keys, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
+/** Serves a dry run, once it is known whether an admin asks, who may ask where the request of any caller would go. */
+async function identified(exchange: Exchange, { signIns, keys, pipeline }: Shared, served: () => Promise<Completion>): Promise<Completion> {
   try {
-    exchange.principal = await dryRunCaller(exchange, { signIns, logger, keys });
-    return null;
+    exchange.principal = await dryRunCaller(exchange, { signIns, logger: pipeline.logger, keys });
   } catch (thrown) {
-    return GatewayError.from(thrown, exchange.id);
+    return await refuse(exchange, GatewayError.from(thrown, exchange.id), pipeline);
   }
+  return await served();
 }
 
 /** Serves a request whose route h3 finds. Never rejects. */

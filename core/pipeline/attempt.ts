@@ -1,9 +1,9 @@
 /** One attempt while it runs: what plugins see of it, its time limits, and the source of its chunks. */
-import type { Chunk, Reasoning, Usage } from '../chat.ts';
+import type { Reasoning, Usage } from '../chat.ts';
 import type { Policy } from '../config.ts';
 import type { Attempt, Candidate, SentRequest } from './context.ts';
 import { GatewayError } from '../errors.ts';
-import type { ChunkSource } from './hooks.ts';
+import type { ChunkSource, Pieces } from './hooks.ts';
 import { Cancellation, timeLimit } from '../cancellation.ts';
 import { Reply } from './reply.ts';
 import { pendingTaps } from '../taps/pending.ts';
@@ -136,9 +136,13 @@ export class RunningAttempt {
     this.seen.begins();
   }
 
-  read(): Promise<readonly Chunk[] | null> {
+  read(): Pieces | Promise<Pieces> {
     this.#waitingSince = performance.now();
-    return this.unlessCancelled((this.source as ChunkSource).read());
+    const read = (this.source as ChunkSource).read();
+    if (isThenable(read)) return this.unlessCancelled(read);
+    this.#arrives();
+    this.cancellation.throwIfCancelled();
+    return read;
   }
 
   /**
@@ -150,19 +154,24 @@ export class RunningAttempt {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const arrive = (value: T): void => {
-        // comments after the finish do not make the wait longer
-        if (this.#isFinishing && this.#waitingSince > 0) this.#waited += performance.now() - this.#waitingSince;
-        this.#waitingSince = 0;
-        // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is
-        // alive: after the first of them, the limit of silence applies instead of the limit of the first byte
-        this.#isHeard = this.source !== null;
+        this.#arrives();
         if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
       };
-      // a source of a plugin in JavaScript may read without a promise
+      // a source of a plugin in JavaScript may give another kind of promise
       Promise.resolve(work).then(arrive, reject);
       if (this.cancellation.isCancelled) reject(this.cancellation.reason);
     });
+  }
+
+  /** Called when what was waited for has come. */
+  #arrives(): void {
+    // comments after the finish do not make the wait longer
+    if (this.#isFinishing && this.#waitingSince > 0) this.#waited += performance.now() - this.#waitingSince;
+    this.#waitingSince = 0;
+    // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is
+    // alive: after the first of them, the limit of silence applies instead of the limit of the first byte
+    this.#isHeard = this.source !== null;
   }
 
   /** Called when the finish of the answer has come: only its token counts may follow. */

@@ -9,7 +9,7 @@ import type { AttemptResult, Streaming } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { faultOf, isThenable } from '../taps/runners.ts';
-import type { ChunkSource, RequestHooks } from './hooks.ts';
+import type { ChunkSource, Pieces, RequestHooks } from './hooks.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { cancelSource, RunningAttempt, unfinished } from './attempt.ts';
 import { Failed, race, type Turn, Turns } from './turns.ts';
@@ -33,9 +33,11 @@ export class Attempts {
   }
 
   /** The next pieces of the answer, at least one; null at its clean end. Throws when no candidate answers, or the answer breaks. */
-  async read(): Promise<readonly Chunk[] | null> {
-    const running = this.#running;
-    if (running === null) return await this.#begin();
+  read(): Promise<Pieces> {
+    return this.#running === null ? this.#begin() : this.#goOn(this.#running);
+  }
+
+  async #goOn(running: RunningAttempt): Promise<Pieces> {
     try {
       const chunks = await this.#next(running);
       if (chunks === null) this.#settle(running, null);
@@ -54,7 +56,7 @@ export class Attempts {
   }
 
   /** Asks one candidate after the other, and then those again whose failure may have passed, until one has begun to answer. */
-  async #begin(): Promise<readonly Chunk[] | null> {
+  async #begin(): Promise<Pieces> {
     const { policy } = this.#exchange.as();
     const turns = new Turns(this.#exchange.candidates, policy);
     for (let turn = turns.next(); turn !== null; turn = turns.next()) {
@@ -86,10 +88,10 @@ export class Attempts {
   }
 
   /** The attempt that has begun to answer: at this candidate, or at one that was asked as a hedge. */
-  async #firstOf(turn: Turn, turns: Turns): Promise<Begun> {
+  #firstOf(turn: Turn, turns: Turns): Promise<Begun> {
     const { hedgeMs } = this.#exchange.as().policy;
-    if (hedgeMs === null) return await this.#try(turn, turns.calls);
-    return await race(turn, {
+    if (hedgeMs === null) return this.#try(turn, turns.calls);
+    return race(turn, {
       turns,
       hedgeMs,
       cancellation: this.#exchange.cancellation,
@@ -104,7 +106,7 @@ export class Attempts {
    * The first pieces of a stream. Null for a plain reply: it is sent as a whole,
    * so it is read to its end here, while another attempt may still replace it.
    */
-  async #answerOf({ turn, running, first }: Begun): Promise<readonly Chunk[] | null> {
+  async #answerOf({ turn, running, first }: Begun): Promise<Pieces> {
     const exchange = this.#exchange;
     this.#running = running;
     this.#show(running);
@@ -166,7 +168,7 @@ export class Attempts {
   }
 
   /** Reads until the answer has begun. Token counts alone do not begin an answer, because they give nothing to send. */
-  async #begun(running: RunningAttempt): Promise<readonly Chunk[] | null> {
+  async #begun(running: RunningAttempt): Promise<Pieces> {
     let first: readonly Chunk[] = [];
     for (;;) {
       const more = await this.#next(running);
@@ -177,15 +179,16 @@ export class Attempts {
   }
 
   /** Reads until there is a chunk to pass on, and adds what it read to the attempt's reply. Null at the clean end. */
-  async #next(running: RunningAttempt): Promise<readonly Chunk[] | null> {
+  async #next(running: RunningAttempt): Promise<Pieces> {
     const { reply } = running;
     const { upstreamBody } = this.#exchange.config.server.limits;
     for (;;) {
       if (running.fault !== null) throw running.fault.thrown;
-      let read: readonly Chunk[] | null;
+      let read: Pieces;
       if (++this.#reads % readsInARow === 0) await new Promise((resolve) => setImmediate(resolve));
       try {
-        read = await running.read();
+        const reading = running.read();
+        read = isThenable(reading) ? await reading : reading;
       } catch (thrown) {
         read = this.#endOfWhole(running, thrown);
       }
@@ -280,7 +283,7 @@ interface Begun {
   readonly turn: Turn;
   readonly running: RunningAttempt;
   /** Null: the answer is over already. */
-  readonly first: readonly Chunk[] | null;
+  readonly first: Pieces;
 }
 
 /** The adjustments of the door, and then those of the source, without the parameters that the door itself added. */

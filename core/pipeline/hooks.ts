@@ -18,12 +18,15 @@ import type {
   Streaming,
 } from './context.ts';
 
+/** The next pieces of an answer; null: it has ended. */
+export type Pieces = readonly Chunk[] | null;
+
 /** The chunks of one attempt, as they come. */
 export interface ChunkSource {
   /** Parameters that could not be sent as the caller set them. */
   readonly adjustments: readonly Adjustment[];
-  /** The next pieces (possibly none yet), or null at the end. Throws a GatewayError when the answer breaks. */
-  read(): Promise<readonly Chunk[] | null>;
+  /** The next pieces (possibly none yet), or null at the end; a promise where they must be waited for. Throws a GatewayError when the answer breaks. */
+  read(): Pieces | Promise<Pieces>;
   /** Called when the answer is no longer wanted: closes the connection at once. */
   cancel(): void;
 }

@@ -3,9 +3,8 @@
  * five traps open: a tap that throws synchronously hangs the call, `tap(name, async fn)` is not awaited, a wrong `before` puts the
  * tap in front, `null` and `false` end a bail hook, and one observer that throws silences the rest.
  */
-// cost: the global `performance` is a getter, and each tap is timed
-import { performance } from 'node:perf_hooks';
 import type { Logger } from '../logger.ts';
+import { endLap, lapStart, startLap } from './lap.ts';
 import {
   bail,
   isThenable,
@@ -72,8 +71,8 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
     const isAsync = kind.startsWith('Async');
     const runnerOf = runners[observing.has(name) ? `observed ${kind}` : kind];
     if (runnerOf === undefined) throw new Error(`the hook "${name}" has a type that the gateway does not run: ${kind}`);
-    hook.compile = ({ taps }) =>
-      runnerOf(
+    hook.compile = ({ taps }) => {
+      const run = runnerOf(
         taps.map(({ name: plugin, fn }) => ({
           hook: name,
           plugin,
@@ -82,6 +81,11 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
           returns: returns[name],
         })),
       );
+      return (first, second) => {
+        startLap();
+        return run(first, second);
+      };
+    };
     hook.intercept({
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });
@@ -151,7 +155,7 @@ const noticeableMs = 0.05;
 /** The tap, with the time that it takes added to its plugin's and, where it is noticeable, to the request's. */
 function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string; spent: Spent }): Run {
   const took = (startedAt: number, request: Record<string, number> | undefined): void => {
-    const ms = performance.now() - startedAt;
+    const ms = endLap(startedAt);
     if (request === undefined) return;
     spent.ms += ms;
     if (ms >= noticeableMs) request[plugin] = Math.round(((request[plugin] ?? 0) + ms) * 1000) / 1000;
@@ -159,8 +163,15 @@ function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string;
   // a tap of `open` waits for its provider, and that time belongs to the attempt
   const isOwn = (value: unknown): boolean => hook !== 'open' || value === undefined;
   return (first, second) => {
-    const startedAt = performance.now();
-    const value = fn(first, second);
+    const startedAt = lapStart();
+    let value: unknown;
+    try {
+      value = fn(first, second);
+    } catch (thrown) {
+      // the time of a tap that failed is not the time of the next one
+      startLap();
+      throw thrown;
+    }
     const request = timingsOf(first, second);
     // cost: most taps return nothing or what they were given, and to ask each shape of value for its `then` takes 0.03 µs
     if (value === undefined || value === first || !isThenable(value)) {

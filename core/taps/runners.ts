@@ -5,6 +5,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
+import { startLap } from './lap.ts';
 import { pendingTaps } from './pending.ts';
 import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
@@ -91,9 +92,14 @@ function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
   return decided;
 }
 
-/** safety: if a request ended while a tap was awaited, later taps would reserve things for it that nobody releases. */
-const throwIfOver = (work: unknown): void =>
+/**
+ * Called before the taps after one that was awaited.
+ * safety: if a request ended meanwhile, later taps would reserve things for it that nobody releases.
+ */
+function goOn(work: unknown): void {
   (work as { readonly cancellation?: Cancellation } | null | undefined)?.cancellation?.throwIfCancelled();
+  startLap();
+}
 
 /**
  * The work of a bail hook: the attempt that its taps open, or otherwise the request.
@@ -105,8 +111,9 @@ async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unkno
   const work = workOf(first);
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    if (at > begun.at) throwIfOver(work);
-    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, work);
+    if (at > begun.at) goOn(work);
+    const returned = at === begun.at ? begun.returned : decided(tap, first);
+    const value = isThenable(returned) ? await awaited(returned, tap, work) : returned;
     if (isDecision(value)) return decision(value, tap, first);
   }
   return undefined;
@@ -134,9 +141,10 @@ async function waterfallLater(
   let value = before;
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    if (at > begun.at) throwIfOver(context);
-    const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap, context);
-    if (returned !== undefined && returned !== value) value = improved(returned, value, { tap, context });
+    if (at > begun.at) goOn(context);
+    const returned = at === begun.at ? begun.returned : decided(tap, value, context);
+    const better = isThenable(returned) ? await awaited(returned, tap, context) : returned;
+    if (better !== undefined && better !== value) value = improved(better, value, { tap, context });
   }
   return value;
 }

@@ -7,7 +7,7 @@ import type { ServerLimits } from '../../../core/limits.ts';
 import { ownerOf } from '../../../core/wire/dialect.ts';
 import type { Decoder, Dialect, Framer, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import type { ChunkSource, Pieces } from '../../../core/pipeline/hooks.ts';
 import { parseAnswer, partsIn } from '../../../core/wire/json.ts';
 import { createSseReader } from '../../../core/wire/sse.ts';
 import { unreachable } from './connection.ts';
@@ -102,24 +102,28 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
   const bytes = bytesOf(answer);
   let read: ChunkSource['read'] | null = null;
   const lead = new Lead();
-  const begin = async (): Promise<readonly Chunk[] | null> => {
-    await bytes.ready();
+  const stream = async (): Promise<Pieces> => {
+    try {
+      read = await streamRead(bytes, parts);
+    } catch (thrown) {
+      throw faultOfDialect(thrown, parts.dialect);
+    }
+    return await read();
+  };
+  const begin = (): Pieces | Promise<Pieces> => {
     const hasOwnFrames = parts.dialect.frames !== undefined;
     const isSilent = !hasOwnFrames && lead.skip(bytes);
     if (lead.size > parts.limits.upstreamBody) throw tooLarge(parts.limits.upstreamBody);
     if (isSilent) return [];
     // the frames of a dialect with its own framing may be JSON objects too
     const told = hasOwnFrames ? null : isEvents(bytes.peek());
-    try {
-      read = (told ?? isStream) ? await streamRead(bytes, parts) : bodyRead(bytes, parts);
-    } catch (thrown) {
-      throw faultOfDialect(thrown, parts.dialect);
-    }
-    return await read();
+    if (told ?? isStream) return stream();
+    read = bodyRead(bytes, parts);
+    return read();
   };
   return {
     adjustments: parts.wire.adjustments,
-    read: () => (read === null ? begin() : read()),
+    read: () => (read === null ? whenReady(bytes, begin) : read()),
     cancel: () => bytes.cancel(),
   };
 }
@@ -136,13 +140,17 @@ function isEvents(first: Buffer | null): boolean | null {
   return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
 }
 
+/** cost: a plain answer mostly comes with its headers, in one packet, and there is nothing to wait for. */
+function whenReady<Value>(bytes: Bytes, read: () => Value | Promise<Value>): Value | Promise<Value> {
+  const waiting = bytes.ready();
+  return waiting === undefined ? read() : waiting.then(read);
+}
+
 /** Makes the `read` of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
 function bodyRead(bytes: Bytes, { dialect, target, limits }: AnswerParts): ChunkSource['read'] {
   const take = bodyReader(bytes, limits);
   let isOver = false;
-  return async () => {
-    if (isOver) return null;
-    await bytes.ready();
+  const read = (): readonly Chunk[] => {
     const whole = take();
     if (whole === null) return [];
     isOver = true;
@@ -152,6 +160,7 @@ function bodyRead(bytes: Bytes, { dialect, target, limits }: AnswerParts): Chunk
       throw faultOfDialect(thrown, dialect);
     }
   };
+  return () => (isOver ? null : whenReady(bytes, read));
 }
 
 /**

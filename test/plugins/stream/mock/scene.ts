@@ -73,8 +73,8 @@ export async function ask(content: string | readonly Message[], more?: Scene) {
 }
 
 /** The error of a promise that rejects. */
-export async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
-  const thrown: unknown = await promise.then(
+export async function refusal(refused: unknown): Promise<GatewayError> {
+  const thrown: unknown = await Promise.resolve(refused).then(
     () => expect.fail('nothing was refused'),
     (thrown: unknown) => thrown,
   );
