@@ -50,6 +50,13 @@ const longestOfTool = 64;
 export const shortToolName = (name: string): string =>
   name.length <= longestOfTool ? name : `${name.slice(0, longestOfTool - 9)}_${hash('sha256', name).slice(0, 8)}`;
 
+/** The first characters of a text. A surrogate pair that would be cut in half is left out. */
+export function beginning(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
 const mostKept = 1000;
 const longestKept = 64;
 

@@ -6,7 +6,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Metadata, RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
-import { headerText, oncePerName } from '../../core/names.ts';
+import { beginning, headerText, oncePerName } from '../../core/names.ts';
 import { bare } from '../../core/wire/fields.ts';
 
 const schema = {
@@ -84,7 +84,7 @@ export function withHeaders(
       continue;
     }
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
-    if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
+    if (kept++ < limits.max_entries) found[entry] = beginning(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
   return {
@@ -101,7 +101,3 @@ export function withHeaders(
  * cost: requests repeat the same headers. A name that is cut out again is a new string, which V8 looks up among all names that it knows.
  */
 const nameIn = oncePerName((header) => (header.startsWith(prefix) ? header.slice(prefix.length) : ''));
-
-/** The first characters of a text; a character that is cut in half is left out. */
-const begin = (text: string, length: number): string =>
-  text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');

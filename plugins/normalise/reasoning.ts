@@ -63,8 +63,9 @@ interface Asked {
  * `invalid_type`, `invalid_value`, or `invalid_request` where two fields say different things.
  */
 export function withReasoning(request: ChatRequest): ChatRequest {
-  const { reasoning_effort: topLevel, reasoning: given, thinking: thought, ...rest } = request.rest;
+  const { reasoning_effort: topLevel, reasoning: given, thinking: thought } = request.rest;
   if (topLevel === undefined && given === undefined && thought === undefined) return request;
+  const { reasoning_effort: _, reasoning: __, thinking: ___, ...rest } = request.rest;
   const { effort, max_tokens: budget, enabled, ...more } = optional('reasoning', given, object) ?? {};
   const { type, budget_tokens: tokens, ...others } = isOfVendor(thought) ? {} : (optional('thinking', thought, thinking) ?? {});
   const reasoning = reasoningOf({

@@ -44,14 +44,18 @@ const searchesOf = ({
 
 /** wire: `citation_tokens` are in no other count (Perplexity, as @pydantic/genai-prices reads it, 0.1.8). */
 function detailsOf({ citation_tokens: citations }: Fields, prompt: Fields, completion: Fields): UsageDetails | null {
-  const counts: readonly (readonly [keyof UsageDetails, unknown])[] = [
-    ['inputAudio', prompt['audio_tokens']],
-    ['outputAudio', completion['audio_tokens']],
-    ['outputImage', completion['image_tokens']],
-    ['acceptedPrediction', completion['accepted_prediction_tokens']],
-    ['rejectedPrediction', completion['rejected_prediction_tokens']],
-    ['citations', citations],
-  ];
-  const known = counts.filter(([, count]) => countOf(count) !== null);
-  return known.length === 0 ? null : (Object.fromEntries(known) as UsageDetails);
+  const counts = {
+    inputAudio: prompt['audio_tokens'],
+    outputAudio: completion['audio_tokens'],
+    outputImage: completion['image_tokens'],
+    acceptedPrediction: completion['accepted_prediction_tokens'],
+    rejectedPrediction: completion['rejected_prediction_tokens'],
+    citations,
+  } satisfies { readonly [Name in keyof UsageDetails]: unknown };
+  let known: Record<string, number> | null = null;
+  for (const name in counts) {
+    const count = countOf(counts[name as keyof typeof counts]);
+    if (count !== null) (known ??= {})[name] = count;
+  }
+  return known;
 }

@@ -44,10 +44,19 @@ export function parseChatRequest(body: unknown): ChatRequest {
     response_format,
     max_tokens,
     max_completion_tokens,
-    ...more
+    temperature,
+    top_p,
+    stop,
+    seed,
+    n,
+    presence_penalty,
+    frequency_penalty,
+    logit_bias,
+    logprobs,
+    top_logprobs,
+    user,
+    ...rest
   } = plain;
-  const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } =
-    more;
   const streamOptions = optional('stream_options', stream_options, object);
   const adjustments = [...ofTools, ...unknownOptions(streamOptions)];
   return {
