@@ -4,7 +4,7 @@ import { ask, send } from './api.js';
 import { Copy } from './copy.js';
 import { Dialog } from './dialog.js';
 import { minute } from './format.js';
-import { changesOf, emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
+import { changesOf, emptyForm, formOf, isWritten, KeyFields, settingsOf } from './key-form.js';
 import { whyRefused } from './key-state.js';
 import { say } from './say.js';
 import { Select } from './select.js';
@@ -91,7 +91,7 @@ export function NewKey({ close, changed, show }) {
       end();
     });
   };
-  return html`<${Dialog} title="New key" close=${close}><form class="dialog-body" onSubmit=${make}>
+  return html`<${Dialog} title="New key" close=${close} isUnsaved=${!isBusy && isWritten(form, emptyForm())}><form class="dialog-body" onSubmit=${make}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${true} />
     <div class="dialog-foot"><button class="button button-main" disabled=${isBusy}>Make the key</button></div>
@@ -130,7 +130,7 @@ export function ChangeKey({ of, close, changed, show }) {
       await ask(pathOf(of), { method: 'DELETE' });
       endWith(`${of.name} is deleted`);
     });
-  return html`<${Dialog} title=${of.name} close=${close}><form class="dialog-body" onSubmit=${save}>
+  return html`<${Dialog} title=${of.name} close=${close} isUnsaved=${!isBusy && isWritten(form, formOf(of))}><form class="dialog-body" onSubmit=${save}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${false} />
     <div class="dialog-foot"><button class="button button-main" disabled=${isBusy}>Save</button></div>

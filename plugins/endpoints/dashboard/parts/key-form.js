@@ -104,6 +104,9 @@ export function changesOf(form, before) {
   );
 }
 
+/** Whether somebody has written into the form since it was `before`. @param {Form} form @param {Form} before */
+export const isWritten = (form, before) => JSON.stringify(form) !== JSON.stringify(before);
+
 /** @param {{ form: Form, set: (changes: Partial<Form>) => void, isNew: boolean }} props */
 export function KeyFields({ form, set, isNew }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });

@@ -127,6 +127,49 @@ test('a new key, which is shown only once, stays until its button is pressed: no
   await scene.leave(page);
 });
 
+test('what is written in a dialog is not lost by Escape or a click beside it, and a button gives it up', async () => {
+  const page = await scene.open('/dashboard/keys');
+  const dialog = page.locator('dialog');
+  const name = page.getByLabel('Name', { exact: true });
+  const beside = async (): Promise<void> => await page.mouse.click(5, 5);
+  await page.getByRole('button', { name: 'New key' }).click();
+  await name.fill('long-to-write');
+  await beside();
+  await page.getByText('What you wrote is not saved').waitFor();
+  // a browser lets the second Escape close a dialog that refused the first one
+  for (let times = 0; times < 3; times++) await page.keyboard.press('Escape');
+  await expect.poll(() => dialog.evaluate((one: any) => one.open)).toBe(true);
+  expect(await name.inputValue()).toBe('long-to-write');
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Close without saving' }).click();
+  await dialog.waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'New key' }).click();
+  await name.fill('x');
+  await page.keyboard.press('Escape');
+  await page.getByText('What you wrote is not saved').waitFor();
+  await name.fill('');
+  expect(await page.getByText('What you wrote is not saved').count()).toBe(0);
+  await beside();
+  await dialog.waitFor({ state: 'detached' });
+  await scene.leave(page);
+});
+
+test('a change of a key that was refused stays written in its dialog', async () => {
+  await made('refused-change');
+  const page = await drawn();
+  await page.getByRole('button', { name: 'Change refused-change' }).click();
+  await page.getByLabel('Metadata').fill('no pair');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('This was not done').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('What you wrote is not saved').waitFor();
+  expect(await page.getByLabel('Metadata').inputValue()).toBe('no pair');
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await scene.leave(page);
+});
+
 test('the focus returns to the button of a dialog, however the dialog is closed', async () => {
   const page = await scene.open('/dashboard/keys');
   const focused = async (): Promise<unknown> =>
@@ -242,6 +285,7 @@ test('selecting text beyond the edge of a dialog does not close it, and a click 
   await page.mouse.up();
   await expect.poll(() => page.evaluate('window.isDrawn')).toBe(true);
   expect(await name.count()).toBe(1);
+  await name.fill('');
   await page.mouse.click(dialog.x - 60, dialog.y + 40);
   await page.locator('dialog').waitFor({ state: 'detached' });
   await scene.leave(page);
