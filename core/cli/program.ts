@@ -22,11 +22,10 @@ import { createLogger, type Write } from '../logger.ts';
 import { serveAlone } from '../run/alone.ts';
 import { serveWithWorkers } from '../run/parent.ts';
 import { exit } from '../run/serving.ts';
-import type { Starting } from '../run/serving.ts';
+import type { Building, Starting } from '../run/serving.ts';
 import { numberOfWorker, serveForParent } from '../run/worker.ts';
 import { counted, printableLines } from '../table.ts';
 import { version } from '../version.ts';
-import type { WorkerPeers } from '../workers/peers.ts';
 import { createAskRunning } from './ask-running.ts';
 import { bannerOf, contentsOf } from './banner.ts';
 import {
@@ -107,11 +106,8 @@ function warnOfChanged(named: Loaded['named']): void {
   if (plugins.length > 0) logger.warn('a changed plugin waits for a restart', { plugins });
 }
 
-const build = (
-  { config, plugins }: Pick<Good, 'config' | 'plugins'>,
-  peers: WorkerPeers | null = null,
-  write = toStderr,
-): Promise<RunningGateway> => startGateway({ config, plugins, write, states, peers });
+const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>, how: Building = {}, write = toStderr): Promise<RunningGateway> =>
+  startGateway({ config, plugins, write, states, ...how });
 
 /** A new admin key that the operator has not seen yet. */
 let untold: NewAdminKey | null = null;
@@ -172,7 +168,7 @@ async function start(flags: FlagValues): Promise<void> {
       if (loaded.ok && number === null) warn(loaded.warnings);
       return loaded.ok ? loaded : { problems: formatProblems(loaded.problems), files: loaded.files };
     },
-    build: async ({ config, plugins }, peers) => await build({ config: withAdminKey(config), plugins }, peers),
+    build: async ({ config, plugins }, how) => await build({ config: withAdminKey(config), plugins }, how),
   };
   if (number !== null) return serveForParent(starting, number);
   const read = await loadGood(file, { overrides });
@@ -265,7 +261,7 @@ async function route(flags: FlagValues, words: readonly string[]): Promise<void>
     plugins,
     flags,
     words,
-    start: (good) => build(good, null, onlyErrors).catch(exit),
+    start: (good) => build(good, {}, onlyErrors).catch(exit),
   });
 }
 

@@ -44,6 +44,8 @@ export interface GatewayParts {
   readonly peers?: WorkerPeers | null;
   /** True: the plugins are applied but not booted, to find out whether one refuses. Nothing is opened. */
   readonly isTrial?: boolean;
+  /** How long the `boot` of each plugin may take; absent: until it has ended. */
+  readonly bootMs?: number;
 }
 
 export interface RunningGateway extends Service {
@@ -67,10 +69,10 @@ export interface RunningGateway extends Service {
  */
 export async function startGateway(parts: GatewayParts): Promise<RunningGateway> {
   const { config, plugins, write, clock = Date.now, isTrial = false } = parts;
-  const { fetch: fetcher = fetch, states = new States(), peers = null } = parts;
+  const { fetch: fetcher = fetch, states = new States(), peers = null, bootMs } = parts;
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
-  const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
+  const watch = guard(hooks, logger, { returns: returnsWith(fieldKindsOf(plugins)), bootMs });
   const errorCodes = errorCodesOf(plugins);
   const { endpoints, doors, routesOf, seal } = createRoutes();
   const log = createLogAccess();

@@ -50,6 +50,12 @@ export interface Watch<Gateway extends Replaced = RunningGateway> {
   readonly retiring: ReadonlySet<Gateway>;
 }
 
+/**
+ * How long the `boot` of a plugin may take where a config is reloaded: as long as its file may take to load.
+ * safety: the next reload begins when this one has ended, and the parent of workers waits one minute for each of them.
+ */
+export const reloadBootMs = 30_000;
+
 /** No file has this fingerprint. While it is the known one, the files are read as a config as soon as two looks see the same. */
 const unread = '';
 

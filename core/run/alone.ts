@@ -1,7 +1,7 @@
 /** One process that serves by itself (`server.workers: 1`). */
 import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
-import { watchConfig } from '../host/reload.ts';
+import { reloadBootMs, watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { watchLoop } from '../host/threads/watchdog.ts';
 import { prepareToBind } from '../http/bind.ts';
@@ -24,7 +24,7 @@ export async function serveAlone(
     const again = await read({ address, workers: config.server.workers });
     if (isFaulty(again)) return again;
     try {
-      const gateway = await build(again);
+      const gateway = await build(again, { bootMs: reloadBootMs });
       tellAdminKey(url, gateway.pages);
       return { gateway, files: again.files };
     } catch (error) {

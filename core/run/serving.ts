@@ -2,14 +2,13 @@
 import type { Bound, Config } from '../config.ts';
 import { Exit, messageOf } from '../exit.ts';
 import type { UnkeptKeys } from '../host/admin-key.ts';
-import type { RunningGateway } from '../host/gateway.ts';
+import type { GatewayParts, RunningGateway } from '../host/gateway.ts';
 import type { Places } from '../host/places.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import type { Rebuilt, Watch } from '../host/reload.ts';
 import type { Listening } from '../http/listen.ts';
 import { isLoopback } from '../wire/address.ts';
 import type { Logger } from '../logger.ts';
-import type { WorkerPeers } from '../workers/peers.ts';
 
 /** A config that was read, and its plugins. */
 export interface Read {
@@ -24,6 +23,9 @@ type Faulty = Extract<Rebuilt, { readonly problems: string }>;
 
 export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in read;
 
+/** The other workers, and how long the `boot` of a plugin may take. */
+export type Building = Pick<GatewayParts, 'peers' | 'bootMs'>;
+
 /** What the program hands to the part that serves. */
 export interface Starting {
   readonly logger: Logger;
@@ -31,7 +33,7 @@ export interface Starting {
   /** Reads the config. @param bound what the gateway keeps, where it serves already */
   read(bound?: Bound): Promise<Read | Faulty>;
   /** Builds a gateway for a port, with an admin key where it needs one. Throws where a plugin refuses. */
-  build(read: Read, peers?: WorkerPeers): Promise<RunningGateway>;
+  build(read: Read, how?: Building): Promise<RunningGateway>;
   /** The config with an admin key where it needs one. */
   withAdminKey(config: Config): Config;
   readonly unkeptKeys: UnkeptKeys;

@@ -7,7 +7,7 @@ import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { tellReload } from '../host/reloads/history.ts';
 import type { LastReload } from '../host/reloads/history.ts';
-import { retire } from '../host/reload.ts';
+import { reloadBootMs, retire } from '../host/reload.ts';
 import { watchLoop } from '../host/threads/watchdog.ts';
 import { listen } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
@@ -17,7 +17,7 @@ import { WorkerPeers } from '../workers/peers.ts';
 import { workerVariable } from './orders.ts';
 import type { Known, Prepared, Refusing, Served } from './orders.ts';
 import { codeOf, isFaulty } from './serving.ts';
-import type { Starting } from './serving.ts';
+import type { Building, Starting } from './serving.ts';
 
 /** The number of this worker; null: this process is not a worker. Reads the environment, once. */
 export function numberOfWorker(): number | null {
@@ -84,12 +84,15 @@ class WorkerProcess {
     return { hash, pages: built.pages };
   }
 
-  async #build({ bound, adminKeys }: Known): Promise<RunningGateway | { readonly problems: string; readonly code: number }> {
+  async #build(
+    { bound, adminKeys }: Known,
+    how: Building = {},
+  ): Promise<RunningGateway | { readonly problems: string; readonly code: number }> {
     const { unkeptKeys, read, build } = this.#starting;
     for (const [dataDir, key] of adminKeys) unkeptKeys.set(dataDir, new Secret(key));
     try {
       const found = await read(bound);
-      return isFaulty(found) ? { problems: found.problems, code: 1 } : await build(found, this.#peers);
+      return isFaulty(found) ? { problems: found.problems, code: 1 } : await build(found, { ...how, peers: this.#peers });
     } catch (error) {
       return { problems: messageOf(error), code: codeOf(error) };
     }
@@ -109,7 +112,7 @@ class WorkerProcess {
   }
 
   async #prepare(known: Known): Promise<Prepared> {
-    const built = await this.#build(known);
+    const built = await this.#build(known, { bootMs: reloadBootMs });
     if ('problems' in built) return { problems: built.problems };
     await this.#next?.close();
     this.#next = built;

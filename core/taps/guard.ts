@@ -60,8 +60,14 @@ const runners: Readonly<Record<string, (taps: readonly GuardedTap[]) => Run>> = 
   'observed AsyncSeriesWaterfallHook': seriesOfObservers,
 };
 
-/** @param returns what taps may return, by hook */
-export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, returns: Readonly<Record<string, Returns>> = {}): Guard {
+interface GuardLimits {
+  /** What taps may return, by hook. */
+  readonly returns?: Readonly<Record<string, Returns>>;
+  /** How long each tap of `boot` may take; absent: until it has ended. */
+  readonly bootMs?: number | undefined;
+}
+
+export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, { returns = {}, bootMs }: GuardLimits = {}): Guard {
   const placed: { hook: string; plugin: string; before: string }[] = [];
   const spent = new Map<string, Spent>();
   let owner: string | null = null;
@@ -79,6 +85,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
           run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }),
           logger,
           returns: returns[name],
+          bootMs,
         })),
       );
       return (first, second) => {

@@ -12,6 +12,8 @@ export interface GuardedTap {
   readonly logger: Logger;
   /** Undefined: the taps of the hook return no value. */
   readonly returns: Returns | undefined;
+  /** How long a tap of `boot` may take; undefined: until it has ended. */
+  readonly bootMs: number | undefined;
 }
 
 /** Writes what an observer threw to the process log: the request does not fail because of it. */

@@ -55,7 +55,7 @@ async function stagesOf(options: GatewayOptions): Promise<Serve> {
   const { config } = loaded;
   const hooks = createHooks<Gateway>();
   const logger = createLogger(() => {});
-  const watch = guard(hooks, logger, returns);
+  const watch = guard(hooks, logger, { returns });
   const doors: Door[] = [];
   const states = new States().forGateway();
   for (const { plugin, options: given } of [...loaded.plugins, { plugin: provider, options: {} }]) {

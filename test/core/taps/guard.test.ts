@@ -25,12 +25,13 @@ const bareHooks = () => ({
   health: new AsyncSeriesWaterfallHook<[string], unknown>(['report']),
 });
 
-function guarded(): Scene {
+function guarded(limits: Parameters<typeof guard>[2] = {}): Scene {
   const hooks = bareHooks();
   const lines: string[] = [];
   const watch = guard(
     hooks,
     createLogger((line) => void lines.push(line)),
+    limits,
   );
   return {
     hooks,
@@ -368,6 +369,28 @@ describe('a plugin that takes long to start', () => {
     resolve();
     await booted;
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is refused where its time is limited, and no plugin after it starts, not even when it has started at last', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as } = guarded({ bootMs: 30_000 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const started: string[] = [];
+    const sleep = () => new Promise<void>((wake) => setTimeout(wake, 29_000));
+    as('a/first', () => hooks.boot.tapPromise('a/first', async () => await sleep()));
+    as('a/slow', () => hooks.boot.tapPromise('a/slow', async () => await promise));
+    as('a/last', () => hooks.boot.tap('a/last', () => void started.push('a/last')));
+    const booted = hooks.boot.promise().catch((error: unknown) => error as GatewayError);
+    await vi.advanceTimersByTimeAsync(60_000);
+    resolve();
+    const { plugin, cause } = (await booted) as GatewayError;
+    expect([plugin, String(cause), started, vi.getTimerCount()]).toEqual([
+      'a/slow',
+      'Error: its `boot` has not ended within 30 s; only a start waits longer for it',
+      [],
+      0,
+    ]);
   });
 });
 
