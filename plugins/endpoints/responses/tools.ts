@@ -176,8 +176,13 @@ export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, Ca
   return names;
 }
 
-/** wire: a response does not repeat the credentials of an MCP server (OpenAI: Remote MCP). */
-export const shown = (tool: Fields): Fields => (tool['type'] === 'mcp' ? without(tool, 'headers', 'authorization') : tool);
+/** wire: a response does not repeat the credentials of an MCP server (OpenAI: Remote MCP), nor those of one in a namespace. */
+export const shown = (tool: Fields): Fields => {
+  if (tool['type'] === 'namespace') {
+    return { ...without(tool, 'headers', 'authorization'), tools: entriesOf(tool['tools']).map((inner) => shown(fieldsOf(inner))) };
+  }
+  return tool['type'] === 'mcp' ? without(tool, 'headers', 'authorization') : tool;
+};
 
 /** The tools of the request as the caller declared them. */
 export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
@@ -185,7 +190,7 @@ export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
     if (native?.fields['additional'] === true) return [];
     if (described === undefined) return [shown(native?.fields ?? { type, ...more })];
     const { namespace } = native?.fields ?? {};
-    if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];
+    if (namespace !== undefined) return typeof namespace === 'string' ? [] : [shown(fieldsOf(namespace))];
     if (native?.fields['type'] !== undefined) return [native.fields];
     return [
       {

@@ -5,7 +5,7 @@
  */
 import type { ChatRequest } from '../../../../core/chat.ts';
 import { addressWithoutSecrets, mask, saysSecret } from '../../../../core/secret.ts';
-import { isFields } from '../../../../core/wire/fields.ts';
+import { fieldsOf, isFields, listOf } from '../../../../core/wire/fields.ts';
 import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 
 /** A text in a field, and what the log keeps in its place. */
@@ -23,9 +23,27 @@ const hidden = /^authentication$|headers$/i;
 /** The credentials in tools that the provider runs, and in the servers that it asks. */
 export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Credential[] {
   const found: Credential[] = [];
-  for (const tool of tools ?? []) if (tool.function === undefined) collect(found, tool);
+  for (const tool of tools ?? []) {
+    const { type, function: described, native } = tool;
+    if (described !== undefined) collectNamespace(found, native?.fields['namespace']);
+    else if (type === 'namespace') collectNamespace(found, tool);
+    else collect(found, tool);
+  }
   for (const field of holders) collect(found, native?.fields[field] ?? rest[field]);
   return found;
+}
+
+/**
+ * A namespace has tools in it. The caller runs its functions: their schemas may name a secret, and hold none.
+ */
+function collectNamespace(found: Credential[], namespace: unknown): void {
+  const { tools, ...own } = fieldsOf(namespace);
+  collect(found, own);
+  for (const tool of listOf(tools)) {
+    const { type } = fieldsOf(tool);
+    if (type === 'namespace') collectNamespace(found, tool);
+    else if (type !== 'function' && type !== 'custom') collect(found, tool);
+  }
 }
 
 /** @param isSecret whether the name of an outer object says that everything in it is a secret, for example `headers` */

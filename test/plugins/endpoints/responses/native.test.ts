@@ -83,6 +83,18 @@ describe('a request', () => {
     expect([up.asked[0]?.json['tools'], response['tools']]).toEqual([tools, [server]]);
   });
 
+  it('has the credentials of a namespace of tools, which the response does not repeat', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const server = { type: 'mcp', server_label: 's', server_url: 'https://mcp.example/sse' };
+    const namespace = { type: 'namespace', name: 'mail', tools: [{ type: 'function', name: 'send' }, server] };
+    const secret = { headers: { Authorization: 'Bearer of-mcp' }, authorization: 'oauth-of-mcp' };
+    const tools = [{ ...namespace, ...secret, tools: [namespace.tools[0], { ...server, ...secret }] }];
+    const response = await respond(gateway, { model: 'native', tools });
+    expect(JSON.stringify(up.asked[0]?.json['tools'])).toContain('of-mcp');
+    expect(JSON.stringify(response)).not.toContain('of-mcp');
+    expect(response['tools']).toContainEqual(namespace);
+  });
+
   it('has the effort max, which other formats do not have', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });

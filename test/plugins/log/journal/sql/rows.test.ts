@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { toolList } from '../../../../../plugins/endpoints/responses/tools.ts';
 import { readRecord, rowOf } from '../../../../../plugins/log/journal/sql/rows.ts';
 import type { ChatRequest } from '../../../../../core/chat.ts';
 import type { RequestRecord } from '../../../../../core/pipeline/context.ts';
@@ -224,6 +225,28 @@ describe('a record in parts', () => {
       messages: [{ role: 'user' }],
       tools: [{ native: { fields: kept.tools[0] } }],
       native: { mcp_servers: kept.mcp_servers },
+    });
+  });
+
+  test('keeps no credential of a namespace of tools, and the schemas of its functions stay as they are', () => {
+    const send = { type: 'function', name: 'send', parameters: { type: 'object', properties: { api_key: { type: 'string' } } } };
+    const inner = { type: 'namespace', name: 'in', authorization: 'inner-of-mail', tools: [send] };
+    const server = { type: 'mcp', server_label: 's', headers: { Authorization: 'server-of-mail' } };
+    const mail = { type: 'namespace', name: 'mail', headers: { 'x-team': 'team-of-mail' }, tools: [send, inner, server] };
+    const bare = { type: 'namespace', name: 'bare', authorization: 'bare-of-mail', tools: [] };
+    const sent = [
+      { at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ tools: [mail, bare] }) }] },
+    ];
+    const tools = toolList('tools', [mail, bare]);
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools } }));
+    expect([body?.request, body?.upstream].join()).not.toContain('of-mail');
+    const kept = {
+      ...mail,
+      headers: { 'x-team': '[redacted]' },
+      tools: [send, { ...inner, authorization: '[redacted]' }, { ...server, headers: { Authorization: '[redacted]' } }],
+    };
+    expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({
+      tools: [kept, { ...bare, authorization: '[redacted]' }],
     });
   });
 
