@@ -21,7 +21,7 @@ keys:
 `;
 
 const journal = `  - use: log/journal            # stores every request in PostgreSQL
-    with: { store: postgres, url: "\${DATABASE_URL}", bodies: true, retention_days: 30 }
+    with: { store: postgres, url: "\${DATABASE_URL}", bodies: true, retention_days: 31 }
 `;
 
 /** @param shipped the text of the shipped `gateway.config.yaml` */

@@ -70,7 +70,7 @@ export function writeSettings(draft: Draft): void {
   draft.plugin('log/otel', { endpoint: '${OTEL_EXPORTER_OTLP_ENDPOINT:-}' });
 }
 
-const usualRetention = 30;
+const usualRetention = 31;
 const daysOf: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 30 };
 
 /** Whole days, of LiteLLM's `7d` or `24h`. */

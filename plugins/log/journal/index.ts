@@ -41,8 +41,9 @@ const schema = {
     retention_days: {
       type: 'integer',
       minimum: 0,
-      default: 30,
-      description: 'Days after which records are dropped; 0 keeps them. Example: 30.',
+      default: 31,
+      description:
+        'Days after which records are dropped; 0 keeps them. A budget forgets what was spent on dropped days when the process starts again. Example: 90.',
     },
     durability: {
       enum: ['os', 'disk', 'strict'],

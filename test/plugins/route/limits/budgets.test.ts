@@ -374,6 +374,8 @@ describe('what was spent', () => {
       );
     await expect.poll(sums).toMatchObject({ acme: times(4), globex: times(1), new: times(1) });
     expect(await used(two.gateway, 'new')).toEqual({ all: times(6), 'meta.tenant-id': times(1) });
+    // the log keeps a whole month where nothing is said
+    expect([...one.gateway.lines, ...two.gateway.lines]).toEqual([]);
   });
 
   test('of more values than the log sums at once is read for each value', async () => {
