@@ -10,6 +10,7 @@ import type { Draft } from './draft.ts';
 import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
 import { withIncludes } from './litellm/includes.ts';
+import { settingsSections } from './litellm/settings.ts';
 import { translate } from './litellm/translate.ts';
 import { translatePortkey } from './portkey/translate.ts';
 import { draftText, noteLines, secretLines, section } from './write.ts';
@@ -66,9 +67,16 @@ function refuseEmpty({ source: { name, value }, models, providers, keys }: Draft
   throw new Exit(
     1,
     other === from
-      ? `${name} has no model, provider or key that ${gateways[from]} has in its config, so there is nothing to import.`
+      ? `${name} has no model, provider or key that ${gateways[from]} has in its config, so there is nothing to import.${aboutSettings({ name, fields })}`
       : `${name} looks like a config of ${gateways[other]}: gateway import ${other} ${name}`,
   );
+}
+
+/** What a config of LiteLLM without models has instead; empty where it has no settings. They alone would make a gateway that serves nobody. */
+function aboutSettings({ name, fields }: { readonly name: string; readonly fields: readonly string[] }): string {
+  const found = fields.filter((field) => settingsSections.includes(field));
+  if (found.length === 0) return '';
+  return ` ${name} has only settings (${found.join(', ')}): LiteLLM may have its models in another file or in its database. List them under model_list, and import them with the settings.`;
 }
 
 function read(file: string): Foreign {

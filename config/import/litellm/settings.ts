@@ -32,9 +32,12 @@ const needless: ReadonlySet<string> = new Set([
   'redis_db',
 ]);
 
+/** The sections whose settings are read one by one. */
+export const settingsSections: readonly string[] = ['litellm_settings', 'router_settings', 'general_settings'];
+
 export function writeSettings(draft: Draft): void {
   const { value } = draft.source;
-  for (const name of ['litellm_settings', 'router_settings', 'general_settings']) {
+  for (const name of settingsSections) {
     const section = fieldsOf(value[name]);
     for (const [setting, given] of Object.entries(section)) {
       if (given === null || needless.has(setting) || (name !== 'general_settings' && routingSettings.includes(setting))) continue;
@@ -44,9 +47,7 @@ export function writeSettings(draft: Draft): void {
     }
   }
   for (const [name, section] of Object.entries(value)) {
-    if (['model_list', 'credential_list', 'litellm_settings', 'router_settings', 'general_settings'].includes(name) || section === null) {
-      continue;
-    }
+    if (['model_list', 'credential_list', ...settingsSections].includes(name) || section === null) continue;
     if (name === 'environment_variables') {
       for (const variable of Object.keys(fieldsOf(section))) {
         draft.note([name, variable], 'put it into the environment, or into .env beside the file');

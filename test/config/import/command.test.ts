@@ -109,6 +109,11 @@ describe('gateway import', () => {
     ['litellm', 'virtualKey: mine', /looks like a config of Portkey/],
     ['litellm', 'litellm_settings: { redis_password: SECRET }', /nothing to import/],
     ['litellm', 'model_list: []', /nothing to import/],
+    [
+      'litellm',
+      'litellm_settings: { cache: true }\ngeneral_settings: { max_parallel_requests: 7 }',
+      /config\.yaml has only settings \(litellm_settings, general_settings\): LiteLLM may have its models in another file or in its database\. List them under model_list/,
+    ],
     ['portkey', '{"retry": {"attempts": 2}}', /nothing to import/],
   ])('as %s refuses %j, which has nothing for it, and writes nothing', (from, text, message) => {
     const folder = folderOf({ 'config.yaml': text });
