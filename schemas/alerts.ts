@@ -2,6 +2,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { countedBy } from './limits.ts';
 import { decimal } from './pricing.ts';
+import { longestMs, mostCount } from './server.ts';
 
 /** One entry of `alerts.rules`. */
 const alertRuleSchema = {
@@ -25,6 +26,7 @@ const alertRuleSchema = {
     latency_p95_ms: {
       type: 'integer',
       minimum: 1,
+      maximum: longestMs,
       description: 'More than 5 % of the requests take longer than this many milliseconds. Example: 20000.',
     },
     cost_dollars: {
@@ -47,6 +49,7 @@ const alertRuleSchema = {
     min_requests: {
       type: 'integer',
       minimum: 1,
+      maximum: mostCount,
       description:
         'With fewer requests in the window there is no alert. Absent: 20, and 3 attempts for provider_down; it has no meaning for cost_dollars. Example: 50.',
     },

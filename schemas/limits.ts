@@ -1,6 +1,7 @@
 /** The `limits` block: how much callers may ask for in a minute, at one time, and for how many dollars. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { decimal } from './pricing.ts';
+import { mostCount } from './server.ts';
 
 const budget = {
   type: 'object',
@@ -24,13 +25,19 @@ const budget = {
 } as const satisfies JSONSchema;
 
 const amounts = {
-  requests_per_minute: { type: 'integer', minimum: 1, description: 'Most requests in any 60 seconds, for example 600.' },
+  requests_per_minute: {
+    type: 'integer',
+    minimum: 1,
+    maximum: mostCount,
+    description: 'Most requests in any 60 seconds, for example 600.',
+  },
   tokens_per_minute: {
     type: 'integer',
     minimum: 1,
+    maximum: mostCount,
     description: 'Most tokens of prompts and answers in any 60 seconds, for example 100000.',
   },
-  concurrent: { type: 'integer', minimum: 1, description: 'Most requests that run at one time, for example 10.' },
+  concurrent: { type: 'integer', minimum: 1, maximum: mostCount, description: 'Most requests that run at one time, for example 10.' },
   budget,
 } as const satisfies Record<string, JSONSchema>;
 

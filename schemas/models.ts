@@ -1,6 +1,7 @@
 /** The `models` block: the catalogue. Its fields have the names that `GET /v1/models` uses; mappings add what routing needs. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { pricingSchema } from './pricing.ts';
+import { mostCount } from './server.ts';
 
 const words = { type: 'array', items: { type: 'string', minLength: 1 } } as const satisfies JSONSchema;
 /** The efforts that a caller may ask for. */
@@ -130,6 +131,7 @@ export const modelSchema = {
     created: {
       type: 'integer',
       minimum: 0,
+      maximum: mostCount,
       default: 0,
       description: 'When the model was published, in Unix seconds, for example 1754524800.',
     },
@@ -154,10 +156,16 @@ export const modelSchema = {
     context_length: {
       type: 'integer',
       minimum: 0,
+      maximum: mostCount,
       default: 0,
       description: 'Limit of prompt and answer together, in tokens, for example 400000; 0 where it is unknown.',
     },
-    max_output_tokens: { type: ['integer', 'null'], minimum: 1, description: 'Limit of one answer in tokens, for example 128000.' },
+    max_output_tokens: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: mostCount,
+      description: 'Limit of one answer in tokens, for example 128000.',
+    },
     per_request_limits: {
       type: ['object', 'null'],
       additionalProperties: { type: 'string' },

@@ -1,5 +1,6 @@
 /** The prices of a model, or of one mapping of the model to a provider. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { mostCount } from './server.ts';
 
 /** Dollars as text: a decimal without sign and exponent. */
 export const decimal = '^[0-9]+(\\.[0-9]+)?$';
@@ -51,7 +52,10 @@ export const pricingSchema = {
         additionalProperties: false,
         required: ['above'],
         minProperties: 2,
-        properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens },
+        properties: {
+          above: { type: 'integer', minimum: 1, maximum: mostCount, description: 'Prompt tokens of a request, for example 200000.' },
+          ...ofTokens,
+        },
       },
       description:
         'Prices of requests with a long prompt: where the prompt has more than `above` tokens, all tokens of the request cost the prices of the tier, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. Prices that a tier leaves out stay.',

@@ -1,5 +1,6 @@
 /** The `providers` block: accounts at vendors, and servers of your own. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { mostCount } from './server.ts';
 
 /** One entry of `providers`. */
 export const providerSchema = {
@@ -82,6 +83,7 @@ export const providerSchema = {
             failures: {
               type: 'integer',
               minimum: 1,
+              maximum: mostCount,
               description: 'Failures in a row after which the model rests, 5 where it is left out.',
             },
             rest_ms: {

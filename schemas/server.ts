@@ -11,7 +11,19 @@ export const longestMs = 2_000_000_000;
  * Largest number of bytes of a setting: 1 TiB, which no request has.
  * safety: Node takes no limit of headers beyond 2^53, so the start would end with a stack.
  */
-const mostBytes = 2 ** 40;
+export const mostBytes = 2 ** 40;
+
+/** Largest number of requests or tokens of a setting: 10¹², which no minute has. It and its multiples are exact numbers in every process and in Redis. */
+export const mostCount = 1e12;
+
+/**
+ * Largest depth of a JSON body.
+ * safety: V8 writes JSON by recursion. With its usual stack it fails between 4,000 and 6,000 levels, and copies values up to 2,000.
+ */
+const mostDepth = 1000;
+
+/** Requests that one process can serve at one time: Linux lets a process open no more files (fs.nr_open). */
+const mostAtOnce = 2 ** 20;
 
 const limitsSchema = {
   type: 'object',
@@ -37,17 +49,19 @@ const limitsSchema = {
     in_flight_requests: {
       type: 'integer',
       minimum: 1,
+      maximum: mostAtOnce,
       description:
         'Requests for a model that run at one time. A further one is answered with 503. Absent: one for each 128 KiB of the heap limit, counted without the 32 MiB of the gateway itself. For example 10000.',
     },
     connection_requests: {
       type: 'integer',
       minimum: 1,
+      maximum: mostAtOnce,
       default: 8,
       description:
         'Requests of one connection that run at one time, where a client sends them without waiting for the replies. The others wait.',
     },
-    json_depth: { type: 'integer', minimum: 1, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
+    json_depth: { type: 'integer', minimum: 1, maximum: mostDepth, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
     headers: {
       type: 'integer',
       minimum: 1024,

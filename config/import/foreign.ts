@@ -3,7 +3,7 @@ import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, vi
 import type { Alias, Document, Node, YAMLError } from 'yaml';
 import { Exit } from '../../core/exit.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
-import { longestMs } from '../../schemas/server.ts';
+import { longestMs, mostCount } from '../../schemas/server.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 import type { Path } from '../source.ts';
 import { inWords } from '../yaml/faults.ts';
@@ -96,8 +96,8 @@ export function numberOf(value: unknown): number | null {
 /** A limit of time as the schema takes it. LiteLLM's users write a huge one where they want none. */
 export const withinLimits = (ms: number): number => Math.min(longestMs, Math.max(1, Math.round(ms)));
 
-/** A whole number of at least 1. */
+/** A whole number of at least 1, as the schema takes it. LiteLLM's users write a huge one where they want no limit. */
 export function countOf(value: unknown): number | null {
   const number = numberOf(value);
-  return number === null || number < 1 ? null : Math.round(number);
+  return number === null || number < 1 ? null : Math.min(mostCount, Math.round(number));
 }

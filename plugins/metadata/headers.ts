@@ -16,12 +16,14 @@ const schema = {
     max_entries: {
       type: 'integer',
       minimum: 1,
+      maximum: 10_000,
       default: 32,
       description: 'Limit of metadata entries that are kept for a request; further entries are left out. Example: 32.',
     },
     max_length: {
       type: 'integer',
       minimum: 1,
+      maximum: 1_000_000,
       default: 256,
       description: 'Limit of characters that are kept of a name, and of a value. Example: 256.',
     },

@@ -115,6 +115,16 @@ test.each(['body', 'in_flight_bytes', 'headers', 'upstream_event', 'upstream_bod
   },
 );
 
+test.each([
+  ['in_flight_requests', 1_048_576],
+  ['connection_requests', 1_048_576],
+  ['json_depth', 1000],
+])('a limit beyond what a process can do is refused: %s', async (limit, most) => {
+  const text = (value: string): string => `server: { limits: { ${limit}: ${value} } }\nproviders: { mock: {} }\nmodels:\n${model('a')}`;
+  expect(await faults(text(String(most)))).toEqual([]);
+  expect(await faults(text('1e308'))).toEqual([expect.stringContaining(`server.limits.${limit}: 1e308 is too large, at most ${most}`)]);
+});
+
 describe('a small config file', () => {
   const small = 'providers:\n  mock: {}\nmodels:\n' + model('a');
 

@@ -31,6 +31,15 @@ function undescribed(schema: unknown, path: (string | number)[] = []): string[] 
   });
 }
 
+/** Paths of all numbers without a limit. */
+function unlimited(schema: unknown, path: (string | number)[] = []): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { type, maximum, exclusiveMaximum } = schema as Record<string, unknown>;
+  const isNumber = [type].flat().some((one) => one === 'integer' || one === 'number');
+  const isOpen = isNumber && typeof (maximum ?? exclusiveMaximum) !== 'number';
+  return [...(isOpen ? [pathText(path)] : []), ...Object.entries(schema).flatMap(([key, below]) => unlimited(below, [...path, key]))];
+}
+
 /** The paths at which a validator found the last value invalid. */
 const placesIn = ({ errors }: Accepts): Set<string> => new Set(errors?.map(({ instancePath }) => instancePath));
 
@@ -91,6 +100,10 @@ describe('gateway.schema.json', () => {
 
   test('is the source of docs/configuration.md, which is up to date', async () => {
     expect(readFileSync(referenceFile, 'utf8')).toBe(referenceText(await shippedPlugins()));
+  });
+
+  test('has a largest value for each number', () => {
+    expect(unlimited(JSON.parse(committed))).toEqual([]);
   });
 
   test('describes every property', () => {

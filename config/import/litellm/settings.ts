@@ -2,6 +2,7 @@
 import { said } from '../catalogue-facts.ts';
 import type { Draft, Place } from '../draft.ts';
 import { literal, reference } from '../draft.ts';
+import { mostBytes } from '../../../schemas/server.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf, textsOf } from '../foreign.ts';
@@ -72,12 +73,14 @@ export function writeSettings(draft: Draft): void {
 }
 
 const usualRetention = 31;
+/** The longest `retention_days` of log/journal: a hundred years. */
+const longestRetention = 36_500;
 const daysOf: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 30 };
 
 /** Whole days, of LiteLLM's `7d` or `24h`. */
 function retentionOf(period: unknown): number {
   const [, count, unit = ''] = /^(\d+)(s|m|h|d|w|mo)$/.exec(textOf(period) ?? '') ?? [];
-  return count === undefined ? usualRetention : Math.max(1, Math.ceil(Number(count) * (daysOf[unit] ?? 1)));
+  return count === undefined ? usualRetention : Math.min(longestRetention, Math.max(1, Math.ceil(Number(count) * (daysOf[unit] ?? 1))));
 }
 
 const budget: Read = (amount, { draft, path, section }) => {
@@ -153,6 +156,9 @@ const cached: Read = (value, { draft, section, path }) => {
   draft.note(path, 'a kept answer is given to the caller who asked for it, and to nobody else (docs/cache.md)');
 };
 
+/** The longest `ttl_seconds` of stream/cache: a year. */
+const longestKeptSeconds = 31_536_000;
+
 /** Places outside of the process in which LiteLLM keeps exact repeats. */
 const otherStores = new Set(['s3', 'gcs', 'disk', 'azure-blob']);
 
@@ -165,7 +171,7 @@ const cacheParams: Read = (value, { draft, path, section }) => {
   const type = textOf(params['type']) ?? 'redis';
   const usual = type === 'local' ? 'default_in_memory_ttl' : type.startsWith('redis') ? 'default_in_redis_ttl' : '';
   const seconds = countOf(params[usual]) ?? countOf(params['ttl']);
-  if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
+  if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: Math.min(longestKeptSeconds, seconds) });
   if (isCachedInRedis(section)) writeRedis(params, { draft, path });
   else if (type !== 'local') {
     draft.note(
@@ -266,7 +272,7 @@ const readers: Readonly<Record<string, Read>> = {
   },
   max_request_size_mb: (value, { draft }) => {
     const size = numberOf(value);
-    if (size !== null && size > 0) draft.server['limits'] = { body: Math.round(size * 1024 * 1024) };
+    if (size !== null && size > 0) draft.server['limits'] = { body: Math.min(mostBytes, Math.round(size * 1024 * 1024)) };
   },
   completion_model: (value, { draft, path }) =>
     draft.note(

@@ -41,6 +41,7 @@ const schema = {
     retention_days: {
       type: 'integer',
       minimum: 0,
+      maximum: 36_500,
       default: 31,
       description:
         'Days after which records are dropped; 0 keeps them. A budget forgets what was spent on dropped days when the process starts again. Example: 90.',
@@ -54,6 +55,7 @@ const schema = {
     max_bytes: {
       type: 'integer',
       minimum: 65_536,
+      maximum: 2 ** 40,
       default: 1_073_741_824,
       description:
         'Bytes of the journal while the store is down: near the limit bodies are left out, at the limit records are dropped. Example: 1073741824.',

@@ -81,6 +81,7 @@ const schema = {
     queue_bytes: {
       type: 'integer',
       minimum: 1024,
+      maximum: 2 ** 40,
       default: 16_777_216,
       description: 'Limit of traces that wait for the collector, in bytes; beyond it new requests are not traced. Example: 16777216.',
     },

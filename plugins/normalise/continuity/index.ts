@@ -31,12 +31,14 @@ const schema = {
     max_bytes: {
       type: 'integer',
       minimum: 1024,
+      maximum: 2 ** 40,
       default: 67_108_864,
       description: 'Limit of the reasoning state in memory, in bytes; the oldest state is dropped first. Example: 67108864.',
     },
     ttl_seconds: {
       type: 'integer',
       minimum: 1,
+      maximum: 31_536_000,
       default: 86_400,
       description: 'Seconds after which the reasoning state of a tool loop is dropped. Example: 86400.',
     },

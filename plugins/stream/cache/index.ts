@@ -28,12 +28,14 @@ const schema = {
     ttl_seconds: {
       type: 'integer',
       minimum: 1,
+      maximum: 31_536_000,
       default: 3600,
       description: 'Seconds after which a kept answer is dropped. Example: 3600.',
     },
     max_bytes: {
       type: 'integer',
       minimum: 1024,
+      maximum: 2 ** 40,
       default: 67_108_864,
       description:
         'Limit of the answers in memory, in bytes; those that were not used for the longest time are dropped first. Example: 67108864.',

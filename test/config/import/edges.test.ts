@@ -68,6 +68,8 @@ describe('a setting', () => {
       ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with,
       expect.objectContaining({ retention_days: days }),
     ]),
+    ['general_settings: { global_max_parallel_requests: 1e30 }', ({ limits }) => limits[0]?.concurrent, 1e12],
+    ['general_settings: { max_request_size_mb: 1e30 }', ({ server }) => server.limits.body, 2 ** 40],
     ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
     [
       'general_settings: { max_parallel_requests: 7 }',
