@@ -115,6 +115,8 @@ export async function typesText(): Promise<string> {
       .flatMap(({ about }) => [about?.body, about?.error, ...Object.values(about?.answer ?? {})].flat())
       .filter((shape) => typeof shape === 'string'),
   );
+  // the answer of a dry run, at every endpoint that takes requests for a model
+  names.add('Explanation');
   const isNamed = new RegExp(`^export (?:interface|type) (?:${[...names].join('|')})\\b`, 'm');
   // cost: the compiler also reads what these files import, and needs no other file
   const files = globSync('{core,plugins}/**/*.ts', { cwd: fileURLToPath(root) }).filter((file) =>

@@ -33,13 +33,13 @@ export function createRoutes() {
     add(endpoint) {
       const fault = faultOf(endpoint);
       if (fault !== null) throw unusable(endpoint, fault);
-      take(routeOf(plugin, endpoint));
+      take({ ...routeOf(plugin, endpoint), isDoor: false });
       endpoints.push(blaming(plugin, endpoint));
     },
     addDoor(door) {
       const missing = partsOfDoor.find((part) => typeof door[part] !== 'function');
       if (missing !== undefined) throw unusable({ method: 'POST', path: door.path }, `\`${missing}\` must be a function`);
-      take(routeOf(plugin, { method: 'POST', ...door }));
+      take({ ...routeOf(plugin, { method: 'POST', ...door }), isDoor: true });
       doors.push(door);
     },
     all: () => routes,
@@ -70,7 +70,7 @@ const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
 const routeOf = (
   plugin: string,
   { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] },
-): Route => ({ plugin, method, path, auth, about });
+): Omit<Route, 'isDoor'> => ({ plugin, method, path, auth, about });
 
 /** The functions without which a door fails at its first request. */
 const partsOfDoor = ['parse', 'encoder', 'encode'] as const;

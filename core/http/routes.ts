@@ -45,6 +45,8 @@ export interface Route extends Required<Pick<Endpoint, 'method' | 'path' | 'auth
   /** The name of the plugin that added it. */
   readonly plugin: string;
   readonly about: About | null;
+  /** Whether it takes requests for a model, with the headers of all such requests. */
+  readonly isDoor: boolean;
 }
 
 export interface Routes {

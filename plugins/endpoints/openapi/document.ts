@@ -60,21 +60,34 @@ export function documentOf(routes: readonly Route[], { errorCodes, server }: Fac
 /** `/v1/models/**:id` → `/v1/models/{id}` */
 const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}');
 
-function operationOf({ plugin, method, path, about }: Route, security: readonly object[]): object {
+/** The headers of every request for a model. */
+const headersOfDoor = [
+  {
+    name: 'x-dry-run',
+    in: 'header',
+    description: 'true: no provider is asked. The answer is an `Explanation`: where the request would go, why, and what it would cost.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+];
+
+function operationOf({ plugin, method, path, about, isDoor }: Route, security: readonly object[]): object {
   const inPath = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const words = path.split(/\W+/).filter((word) => word !== '');
   const { summary, query = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
   const inQuery = Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }));
   const answers = status.map((code) => [
     code,
-    { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) },
+    {
+      description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.',
+      content: contentOf(isDoor ? explainable(answer) : answer),
+    },
   ]);
   return {
     operationId: [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(''),
     summary,
     tags: [plugin],
     security,
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...inQuery, ...(isDoor ? headersOfDoor : [])],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
       ...Object.fromEntries(answers),
@@ -90,6 +103,12 @@ function mediaOf(media: string, shape: Shape | null): object {
   if (shape === null) return {};
   return media === 'text/event-stream' ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) } : { schema: schemaOf(shape) };
 }
+
+/** The answers of a door, with that of a dry run. */
+const explainable = (answer: About['answer']): About['answer'] => {
+  const plain = answer['application/json'];
+  return typeof plain === 'string' ? { ...answer, 'application/json': [plain, 'Explanation'] } : answer;
+};
 
 const contentOf = (answer: About['answer']): object =>
   Object.fromEntries(Object.entries(answer).map(([media, shape]) => [media, mediaOf(media, shape)]));

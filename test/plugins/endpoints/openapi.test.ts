@@ -107,6 +107,7 @@ const asked: Readonly<Record<string, () => Case[]>> = {
     post({ ...mocked, tools: [tool] }),
     post({ ...mocked, reasoning_effort: 'low', stream: true }),
     post({ ...broken, stream: true }),
+    post({ ...chat, stream: true }, { headers: { 'x-dry-run': 'true' } }),
   ],
   'POST /{host}/deployments/{model}/chat/completions': () => [
     at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages })),
@@ -297,7 +298,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('has an endpoint of a third-party plugin, with the description that it gives', () => {
-    const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', about: null };
+    const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', isDoor: false, about: null };
     const motto = { summary: 'The motto', answer: { 'application/json': { type: 'object', properties: { motto: { type: 'string' } } } } };
     const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], {
       errorCodes: new Set(['desk_closed']),
@@ -312,6 +313,21 @@ describe('the OpenAPI document', () => {
     expect(paths['/motto'].get.responses['200'].content['application/json'].schema.properties).toHaveProperty('motto');
     expect(Object.keys(components.schemas)).toEqual(['ErrorReply']);
     expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
+  });
+
+  test('has the header for a dry run at each endpoint that takes it, with words that are taken', async () => {
+    const faults: string[] = [];
+    for (const operation of operations().filter(({ method }) => method === 'POST')) {
+      const found = operation.spec.parameters.find((one: any) => one.in === 'header' && one.name === 'x-dry-run');
+      const [one] = casesOf(operation);
+      const ask = (word: string): Promise<Response> =>
+        send(operation, { ...one, headers: { ...one?.headers, 'x-dry-run': word } }, keyFor(operation));
+      // an endpoint that does not know the header takes any word
+      const isKnown = (await (await ask('perhaps')).text()).includes('The header \\"x-dry-run\\" must be');
+      if (isKnown !== (found !== undefined)) faults.push(operation.name);
+      for (const word of found?.schema.enum ?? []) if ((await ask(word)).status !== 200) faults.push(`${operation.name}: ${word}`);
+    }
+    expect(faults).toEqual([]);
   });
 
   test.each<[string, object, { caller: boolean; admin: boolean }]>([
