@@ -7,7 +7,7 @@
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
 import { stands } from './context.ts';
-import type { Principal, RequestRecord } from './context.ts';
+import type { Candidate, Principal, RequestRecord } from './context.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
@@ -154,6 +154,10 @@ function recognised(principal: Principal | undefined, exchange: Exchange): Princ
 export const sendsKey = ({ headers }: Pick<Exchange, 'headers'>): boolean =>
   (headers['authorization'] ?? headers['x-api-key'] ?? headers['api-key']) !== undefined;
 
+const mostReasons = 8;
+
+const isOff = ({ dropped }: Candidate): boolean => dropped?.by === 'core';
+
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   const errors = candidates.flatMap(({ dropped }) => dropped?.error ?? []);
@@ -162,8 +166,11 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
     (one, other) => (one.retryAfterMs ?? Number.MAX_VALUE) - (other.retryAfterMs ?? Number.MAX_VALUE),
   )[0];
   if (worthTelling !== undefined) return worthTelling;
-  const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
-  const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');
+  // a provider that is off is no news to its operator: what a plugin says comes before it
+  const byPluginsFirst = candidates.toSorted((one, other) => Number(isOff(one)) - Number(isOff(other)));
+  const reasons = [...new Set(byPluginsFirst.map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`))];
+  const more = reasons.length > mostReasons ? `; and ${reasons.length - mostReasons} more` : '';
+  const list = reasons.length === 0 ? 'none is configured' : `${reasons.slice(0, mostReasons).join('; ')}${more}`;
   return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
 }
 

@@ -1,6 +1,7 @@
 /** The stages of a request in order, plugins that fail at each stage, and the start and the end of the gateway. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
+import { drop } from '../../../core/pipeline/context.ts';
 import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
@@ -190,6 +191,38 @@ describe('a plugin', () => {
       outcome: 'refused',
       ruledOut: [{ provider: 'up', model: 'plain', by: 'test/probe', reason: 'it rains' }],
     });
+  });
+
+  it('says why a plugin dropped a candidate before it lists the providers that are off, and how many more there are', async () => {
+    const ids = Array.from({ length: 10 }, (_, at) => `off-${at}`);
+    const off = Object.fromEntries(
+      ids.map((id) => [id, { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1/v1', api_key: '${NOT_SET}' }]),
+    );
+    const up = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1/v1', api_key: 'none' };
+    const { chat } = await gatewayOf(
+      {
+        providers: { ...off, up },
+        models: [
+          {
+            id: 'plain',
+            pricing: 'unknown',
+            providers: [...ids, ...ids, 'up'].map((providerId, at) => ({ providerId, externalId: `m-${at}` })),
+          },
+        ],
+      },
+      {
+        plugins: [
+          probe(({ hooks }) =>
+            hooks.route.tap('test/probe', (list) =>
+              list.map((candidate) => drop(candidate, { by: 'test/probe', reason: 'it rains', error: null })),
+            ),
+          ),
+        ],
+      },
+    );
+    const { message } = await errorOf(await chat({}));
+    const listed = ids.slice(0, 7).map((id) => `${id} – NOT_SET is not set`);
+    expect(message).toBe(`No provider can serve "plain": ${['up – it rains', ...listed].join('; ')}; and 3 more.`);
   });
 
   it('gets one record of each request, answered or refused', async () => {
