@@ -35,6 +35,9 @@ const mostGroups = 20_000;
 const million = 1_000_000;
 const generated = 'r.stream and r.ttft_ms is not null and r.completion_tokens is not null and not r.estimated';
 
+/** Of a request whose process died nobody knows how long it took: its 0 is in no percentile. */
+const knownMs = "case when r.outcome <> 'interrupted' then r.duration_ms end";
+
 const counts: Readonly<Record<Counted, string>> = {
   requests: 'count(*)',
   // one that was refused before its key and its model were known says nothing about the service
@@ -59,7 +62,7 @@ const columnsOf = ({ list }: Grammar): string =>
     // in two parts, because the sum of many costs is more than 64 bits hold
     `cast(sum(r.cost / ${million}) as text) as cost_millions`,
     `cast(sum(r.cost % ${million}) as text) as cost_rest`,
-    `${list('r.duration_ms')} as latency`,
+    `${list(knownMs)} as latency`,
     `${list('r.ttft_ms')} as ttft`,
   ].join(', ');
 

@@ -369,6 +369,11 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
       metadata: { tenant: 'acme' },
       error: { code: 'interrupted' },
     });
+    // nobody knows how long it took, so it is in no percentile
+    expect(await store.stats(everything, { by: 'outcome', limit: 10 })).toMatchObject([
+      { value: 'answered', latencyP50Ms: finished({ number: 1 }).durationMs },
+      { value: 'interrupted', requests: 1, latencyP50Ms: null },
+    ]);
     expect(existsSync(orphan.folder)).toBe(false);
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();
