@@ -19,6 +19,9 @@ import { StatusMark } from './status-mark.js';
 import { Prose } from './text.js';
 import { Waterfall } from './waterfall.js';
 
+/** Its process died: the record has no time and no body of it. */
+const isInterrupted = ({ outcome }) => outcome === 'interrupted';
+
 /** @param {{ id: string, params: URLSearchParams }} props */
 export function RequestDetail({ id, params }) {
   const { data, error, reload } = useData(`/api/views/request/${encodeURIComponent(id)}`);
@@ -40,7 +43,7 @@ export function RequestDetail({ id, params }) {
         ${record.error.message}${record.error.plugin ? ` (plugin ${record.error.plugin})` : ''}
       <//>`
     }
-    <${Waterfall} record=${record} />
+    ${!isInterrupted(record) && html`<${Waterfall} record=${record} />`}
     <${Tabs} data=${data} params=${params} />
   </article>`;
 }
@@ -95,7 +98,7 @@ function Title({ record, asked }) {
 function Figures({ record }) {
   const { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, usageEstimated, cost, attempts } = record;
   const figures = [
-    ['Total', duration(durationMs), `${count(durationMs)} ms`],
+    isInterrupted(record) ? ['Total', '–', 'nobody knows how long it took'] : ['Total', duration(durationMs), `${count(durationMs)} ms`],
     [
       'First token',
       duration(timeToFirstTokenMs),
@@ -183,7 +186,9 @@ function NoBodies({ record, bodies }) {
   const why =
     bodies === false
       ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. ${turnItOn}`
-      : html`The request (<code>x-log-bodies: off</code>) or its key asked for that, or the log had no room for the bodies.`;
+      : isInterrupted(record)
+        ? 'They are stored when a request ends, and the process of the gateway ended before.'
+        : html`The request (<code>x-log-bodies: off</code>) or its key asked for that, or the log had no room for the bodies.`;
   return html`<${Notice} title="Bodies are not stored">
     ${why} Without its body a request cannot be sent again.
   <//>`;

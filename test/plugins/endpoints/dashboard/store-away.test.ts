@@ -326,6 +326,14 @@ test('reasoning that was not stored is not described as withheld by the provider
   await page.getByText('Bodies are not stored').waitFor();
 });
 
+test('a request whose process died has no time, is compared with no other, and says why its bodies are missing', async () => {
+  const { id } = log.add({ outcome: 'interrupted', status: 0, durationMs: 0, attempts: [], request: null, response: null });
+  await visit(page, `${url}/dashboard/logs/${id}`);
+  await page.getByText('the process of the gateway ended before').waitFor();
+  expect(await page.locator('.figures').textContent()).toMatch(/^Total–/);
+  expect(await page.locator('.waterfall').count()).toBe(0);
+});
+
 describe('the live tail', () => {
   const setHidden = async (shown: Page, isHidden: boolean): Promise<void> => {
     await shown.evaluate(
