@@ -11,7 +11,10 @@ import { createStore } from './store/open.ts';
 import { sqliteFile } from './store/sqlite.ts';
 import type { Store, StoreSettings } from './store/store.ts';
 
-export async function prune(settings: StoreSettings, { flags, json, print }: Pick<CommandRun, 'flags' | 'json' | 'print'>): Promise<void> {
+export async function prune(
+  settings: StoreSettings,
+  { flags, json, print, say }: Pick<CommandRun, 'flags' | 'json' | 'print' | 'say'>,
+): Promise<void> {
   const span = flags.text('older-than');
   if (span === null) throw new UsageError('gateway logs prune needs --older-than, for example --older-than 90d');
   const before = Date.now() - spanOfFlag('older-than', span);
@@ -24,9 +27,12 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
     const left = await count(store, before);
     const deleted = older - left;
     const room = settings.store === 'sqlite' ? giveBack(settings.dataDir) : '';
-    if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
+    const date = new Date(before).toISOString();
+    // a gateway that starts reads from the log what its budgets have spent
+    if (deleted > 0) say(`A budget that began before ${date} forgets what these requests cost when the gateway starts again.\n`);
+    if (json) return print(`${JSON.stringify({ deleted, before: date })}\n`);
     return print(
-      `${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}${room}\n`,
+      `${deleted} of ${all} records deleted: those before ${date}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}${room}\n`,
     );
   } finally {
     await store.close();

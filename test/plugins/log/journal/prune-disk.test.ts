@@ -29,7 +29,7 @@ test('the file keeps its size where the disk has no room to make it smaller, and
   disk.grow(`${Math.ceil(usedKb) + 1500}k`);
   const pruned = async (): Promise<string> => {
     let said = '';
-    await prune(settings, { flags: { text: () => '30d' } as never, json: false, print: (text) => void (said += text) });
+    await prune(settings, { flags: { text: () => '30d' } as never, json: false, print: (text) => void (said += text), say: () => {} });
     return said;
   };
   expect(await pruned()).toMatch(

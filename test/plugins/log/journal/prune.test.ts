@@ -16,6 +16,7 @@ const day = 86_400_000;
 const longAgo = Date.now() - 60 * day;
 
 beforeEach(async () => {
+  remarks.length = 0;
   place = folder();
   settings = { store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false };
   store = await createStore(settings);
@@ -31,11 +32,14 @@ const rowsAt = (at: number, from: number, count: number) =>
     rowFor({ at: at + from + number, number: from + number, request: request(randomBytes(4000).toString('base64')) }),
   );
 
+const remarks: string[] = [];
+
 /** What the command prints. */
 async function pruned(span: string | null): Promise<string> {
-  let said = '';
-  await prune(settings, { flags: { text: () => span } as never, json: false, print: (text) => void (said += text) });
-  return said;
+  let printed = '';
+  const flags = { text: () => span } as never;
+  await prune(settings, { flags, json: false, print: (text) => void (printed += text), say: (text) => void remarks.push(text) });
+  return printed;
 }
 
 const sizeOf = (): number =>
@@ -62,4 +66,12 @@ test('the room stays in the file for new records where it is a small part of the
   await store.insert(rowsAt(longAgo, 0, 20));
   await store.insert(rowsAt(longAgo + 50 * day, 20, 500));
   expect(await pruned('30d')).toMatch(/^20 of 520 records deleted: those before \S+\.\n$/);
+});
+
+test('a prune that deletes spending says that budgets forget it', async () => {
+  await store.insert(rowsAt(longAgo, 0, 1));
+  await pruned('90d');
+  expect(remarks).toEqual([]);
+  await pruned('30d');
+  expect(remarks).toEqual([expect.stringMatching(/^A budget that began before .* forgets what these requests cost/)]);
 });

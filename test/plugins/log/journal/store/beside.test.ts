@@ -169,7 +169,12 @@ test('gateway logs prune counts the records that it deleted, not those that came
   const client = await other(url);
   await client.query('lock table gateway_rollup in share mode');
   let said = '';
-  const pruned = prune(settingsOf(url), { flags: { text: () => '30d' } as never, json: true, print: (text) => void (said += text) });
+  const pruned = prune(settingsOf(url), {
+    flags: { text: () => '30d' } as never,
+    json: true,
+    print: (text) => void (said += text),
+    say: () => {},
+  });
   await expect.poll(waiting(client)).toBe(true);
   const inserted = store.insert(Array.from({ length: 20 }, (_, number) => rowFor({ at: Date.now(), number: 11 + number })));
   await expect.poll(async () => (await client.query('select from gateway_requests')).rowCount).toBe(31);
