@@ -33,3 +33,14 @@ export function refuseSeveral(n: number | null, who = 'This provider'): void {
     });
   }
 }
+
+/**
+ * Throws `unsupported_value` for more stop sequences than the provider takes: without some of them the answer
+ * would run past its stop and be wrong, and another provider may take all of them.
+ */
+export function refuseManyStops(stop: ChatRequest['stop'], most: number): void {
+  if (stop === null || typeof stop === 'string' || stop.length <= most) return;
+  throw new GatewayError('unsupported_value', `This provider takes at most ${most} stop sequences, and "stop" has ${stop.length}.`, {
+    param: 'stop',
+  });
+}

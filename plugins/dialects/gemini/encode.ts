@@ -7,7 +7,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { answerSchema, answerTool, refuseReserved } from '../families/answer-tool.ts';
-import { asksBy, asksFor } from '../families/missing.ts';
+import { asksBy, asksFor, refuseManyStops } from '../families/missing.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -31,6 +31,12 @@ const conditional = [
   ['frequencyPenalty', 'frequencyPenalty', 'frequency_penalty'],
   ['logprobs', 'topLogprobs', 'top_logprobs'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, parameter: string])[];
+
+/**
+ * wire: a sixth stop sequence is a 400 at AI Studio (continuedev/continue#2702,
+ * 2024-10) and on Vertex AI (continuedev/continue#7849, 2025-09).
+ */
+const mostStops = 5;
 
 /** Parameters that this API does not have. */
 const missing = ['logit_bias', 'user'] as const;
@@ -98,7 +104,9 @@ class Draft {
     for (const [wire, field] of parameters) if (this.#request[field] !== null) config[wire] = this.#request[field];
     this.#setConditional(config);
     const { stop, responseFormat } = this.#request;
-    if (stop !== null) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
+    refuseManyStops(stop, mostStops);
+    // wire: an empty list is a 400 on Vertex AI (error text "a stopSequences value of 0"; google/generative-ai-go#233, 2024-11)
+    if (stop !== null && stop.length > 0) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
     if (responseFormat !== null && this.#place === 'field') this.#setFormat(config, responseFormat);
     const { config: thinking, adjustment } = planThinking(this.#target, this.#model, this.#request.maxTokens);
     if (thinking !== undefined) config['thinkingConfig'] = thinking;

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
-import { asksFor, refuseSeveral } from '../families/missing.ts';
+import { asksFor, refuseManyStops, refuseSeveral } from '../families/missing.ts';
 import { completeSchema, takes } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
@@ -56,6 +56,7 @@ class Draft {
 
   body(): Fields {
     const { maxTokens, responseFormat } = this.#request;
+    refuseManyStops(this.#request.stop, this.#vendor.mostStops ?? Infinity);
     const stream = this.#request.stream || (maxTokens ?? 0) > (this.#vendor.longestPlain ?? Infinity);
     const body: Record<string, unknown> = {
       ...this.#habits.adds,

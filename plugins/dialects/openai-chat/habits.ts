@@ -113,6 +113,11 @@ export interface Vendor extends Partial<Habits> {
   readonly longestPlain?: number;
   /** The highest temperature that it takes, where that is less than 2. */
   readonly hottest?: number;
+  /**
+   * The most stop sequences that it takes. A request with more is refused before it is sent, so that another provider may be asked.
+   * wire: OpenAI answers 400 "Expected an array with maximum length 4" (QwenLM/Qwen-Agent#228, 2024-06)
+   */
+  readonly mostStops?: number;
   /** True if it gives JSON by a schema alone, and refuses `json_object`. */
   readonly takesSchemasOnly?: boolean;
   /** True if it gives JSON, but not by a schema. */

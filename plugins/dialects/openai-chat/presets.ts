@@ -73,6 +73,7 @@ export const vendors: readonly Vendor[] = [
     messageDrops: ['cache_control'],
     takesRefusal: true,
     callIds: 'forty',
+    mostStops: 4,
     knowsAllowedTools: true,
     embeddings: { hasBase64: true },
     families: openaiFamilies,
@@ -88,6 +89,7 @@ export const vendors: readonly Vendor[] = [
     messageDrops: ['cache_control'],
     takesRefusal: true,
     callIds: 'forty',
+    mostStops: 4,
     knowsAllowedTools: true,
     embeddings: { hasBase64: true },
     families: openaiFamilies,
@@ -98,6 +100,7 @@ export const vendors: readonly Vendor[] = [
     // wire: a schema is a 400 "This response_format type is unavailable now"
     // (UKGovernmentBEIS/inspect_ai#4916, 2026-08; DeepSeek: JSON output)
     takesNoSchemas: true,
+    mostStops: 16,
     efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
     replay: { field: 'reasoning_content' },
     families: [
@@ -119,6 +122,7 @@ export const vendors: readonly Vendor[] = [
     drops: ['logit_bias', ...logOfTokens, 'n', 'metadata', 'prompt_cache_key', 'verbosity'],
     messageDrops: ['name', 'cache_control'],
     plainText: 'system',
+    mostStops: 4,
     families: [
       { match: /gpt-oss/, efforts: gptOss, replay: { field: 'reasoning' } },
       // wire: Qwen3.8 takes degrees at Groq, unlike the Qwen models before it (groq/groq-python#284, 2026-08)
