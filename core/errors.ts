@@ -19,6 +19,7 @@ export const errorTable = {
   invalid_value: [400, 'invalid_request_error'],
   model_not_supported: [400, 'invalid_request_error'],
   unsupported_value: [400, 'invalid_request_error'],
+  previous_response_not_found: [400, 'invalid_request_error'],
   streaming_not_supported: [400, 'invalid_request_error'],
   context_length_exceeded: [400, 'invalid_request_error'],
   bad_request: [400, 'invalid_request_error'],

@@ -126,7 +126,7 @@ const partsIn = (content: Message['content'], text: 'input_text' | 'output_text'
 function partOf(part: ContentPart, text: 'input_text' | 'output_text'): Fields {
   const { native, ...given } = part;
   const own = native?.fields ?? {};
-  if (native?.isAll === true) return own;
+  if (native?.isAll === true) return part.type === 'input_image' ? { detail: 'auto', ...own } : own;
   const inner = fieldsOf(part[part.type]);
   switch (part.type) {
     case 'text':

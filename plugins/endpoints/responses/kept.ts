@@ -191,9 +191,10 @@ export const cannotStore = (): GatewayError =>
     'store',
     'This response cannot be kept, because its body is not kept in the request log. Send "store": false, or leave it out.',
   );
+/** wire: OpenAI gives this code, and clients that see it send the whole conversation again (OpenAI: Responses; bigduu/Bamboo-agent#513, 2026-07). */
 const unknownPrevious = (id: string): GatewayError =>
   new GatewayError(
-    'invalid_value',
+    'previous_response_not_found',
     `There is no response "${id.slice(0, 100)}" that is kept for this key. It may be deleted, be older than what the log keeps, or have been asked for with "store": false.`,
     { param: 'previous_response_id' },
   );

@@ -99,6 +99,20 @@ describe('the input items of a response', () => {
     expect(up.asked[0]?.json['input']).toEqual(sent);
   });
 
+  it('have the detail of an image as it was given, and `auto` where none was given', async () => {
+    const images = [
+      { type: 'input_image', image_url: png, detail: 'original' },
+      { type: 'input_image', image_url: png },
+      { type: 'input_image', file_id: 'file_1', detail: 'low' },
+      { type: 'input_image', file_id: 'file_1' },
+    ];
+    const input = [{ role: 'user', content: images }, call, { type: 'function_call_output', call_id: 'c1', output: images }];
+    const id = await asked({ model: 'native', input }, nativeAnswer([said('Yes.')]));
+    const [question, , result] = await itemsOf(id);
+    const wanted = images.map((image) => ({ detail: 'auto', ...image }));
+    expect([question.content, result.output]).toEqual([wanted, wanted]);
+  });
+
   it('are the whole conversation where the response went on from another, with the thoughts', async () => {
     const call = { id: 'c1', type: 'function', function: { name: 'patch', arguments: '{"input":"a"}' } };
     const one = await asked(
@@ -253,7 +267,7 @@ it.each<[string, object[]]>([
         content: [
           { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' },
           { type: 'input_file', file_id: 'file_1' },
-          { type: 'input_image', file_id: 'file_2' },
+          { type: 'input_image', file_id: 'file_2', detail: 'low' },
           { type: 'input_image', image_url: png, detail: 'high', prompt_cache_breakpoint: { mode: 'explicit' } },
           { type: 'input_audio', input_audio: { data: 'QQ==', format: 'wav' } },
           { type: 'new_part', value: 1 },

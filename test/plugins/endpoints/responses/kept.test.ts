@@ -297,7 +297,8 @@ describe('a kept response', () => {
       (await remove(gateway, id, as('second'))).status,
     ]).toEqual([401, 404, 404]);
     const reply = await ask(gateway, { previous_response_id: id }, as('second'));
-    expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'previous_response_id']);
+    const wanted = { type: 'invalid_request_error', code: 'previous_response_not_found', param: 'previous_response_id' };
+    expect([reply.status, await errorOf(reply)]).toMatchObject([400, wanted]);
     expect((await get(gateway, id, as('first'))).status).toBe(200);
   });
 
