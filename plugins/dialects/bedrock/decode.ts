@@ -45,6 +45,8 @@ interface Call {
    * input is the text of the answer. `spare`: a second call of it, which is ignored.
    */
   readonly index: number | 'answer' | 'spare';
+  /** The provider's id. */
+  readonly id: string | null;
   hasInput: boolean;
 }
 
@@ -157,25 +159,32 @@ const readers = new Map<string, EventReader>([
 
 /**
  * wire: only blocks of tools have a `contentBlockStart`; text and reasoning begin with their first delta (recorded traffic, as of 2026-11).
+ * The event of an open call may be repeated. Another block ends the open one of its index, whose end has not come.
  */
 function startBlock(answer: AnswerState, event: Fields): void {
   const { toolUse } = fieldsOf(event['start']);
-  if (isFields(toolUse) && !answer.isFinished) startCall(answer, event['contentBlockIndex'], toolUse);
+  if (!isFields(toolUse) || answer.isFinished) return;
+  const at = event['contentBlockIndex'];
+  const open = answer.blocks.get(at);
+  if (open?.kind === 'call' && open.id !== null && open.id === textOf(toolUse['toolUseId'])) return;
+  endBlock(answer, at);
+  startCall(answer, at, toolUse);
 }
 
 function startCall(answer: AnswerState, at: unknown, toolUse: Fields): Call {
   const name = textOf(toolUse['name']) ?? '';
+  const given = textOf(toolUse['toolUseId']);
   if (name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
     const index = answer.hasAnswer ? 'spare' : 'answer';
     answer.hasAnswer = true;
-    return open(answer, at, { kind: 'call', index, hasInput: false });
+    return open(answer, at, { kind: 'call', index, id: given, hasInput: false });
   }
   const index = answer.calls++;
   // an answer has no id here, so the place in the stream makes the id of a call unique
-  const id = textOf(toolUse['toolUseId']) ?? callIdFrom(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`);
+  const id = given ?? callIdFrom(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`);
   answer.out.push({ type: 'tool-start', choice: 0, index, id, name });
-  return open(answer, at, { kind: 'call', index, hasInput: false });
+  return open(answer, at, { kind: 'call', index, id: given, hasInput: false });
 }
 
 function open<Opened extends OpenBlock>({ blocks }: AnswerState, at: unknown, block: Opened): Opened {

@@ -297,3 +297,47 @@ describe('reasoning that a provider hides', () => {
     expect(dialect.decodeBody(body, target).map(({ type }) => type)).toEqual(['reasoning-delta', 'text-delta', 'finish']);
   });
 });
+
+describe('a block that begins while one of its index is open', () => {
+  const start = (toolUseId: string | undefined, name: string): WireEvent =>
+    eventOf('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId, name } } });
+  const delta = (fields: object): WireEvent => eventOf('contentBlockDelta', { contentBlockIndex: 0, delta: fields });
+  const ends = [eventOf('contentBlockStop', { contentBlockIndex: 0 }), eventOf('messageStop', { stopReason: 'tool_use' })];
+  const chunksOf = (...events: WireEvent[]): Chunk[] => {
+    const decoder = dialect.decoder(targetOf('bedrock'));
+    return [...events, ...ends].flatMap((event) => decoder.push(event));
+  };
+  const begun = (index: number, id: string, name: string): object => ({ type: 'tool-start', choice: 0, index, id, name });
+  const given = (index: number, text: string): object => ({ type: 'tool-delta', choice: 0, index, arguments: text });
+
+  it.each([
+    ['before its input', [start('c1', 'tide'), start('c1', 'tide'), delta({ toolUse: { input: '{"at":1}' } })]],
+    [
+      'within its input',
+      [start('c1', 'tide'), delta({ toolUse: { input: '{"at"' } }), start('c1', 'tide'), delta({ toolUse: { input: ':1}' } })],
+    ],
+  ])('is the same call where the event is repeated %s', (_, events) => {
+    const chunks = chunksOf(...events);
+    expect(chunks[0]).toEqual(begun(0, 'c1', 'tide'));
+    expect(chunks.filter(({ type }) => type === 'tool-start')).toHaveLength(1);
+    expect(chunks.map((chunk) => (chunk.type === 'tool-delta' ? chunk.arguments : '')).join('')).toBe('{"at":1}');
+  });
+
+  it('is another call where it has another id, and the call before it is whole', () => {
+    expect(chunksOf(start('c1', 'tide'), start('c2', 'moon'), delta({ toolUse: { input: '{"at":1}' } })).slice(0, 4)).toEqual([
+      begun(0, 'c1', 'tide'),
+      given(0, '{}'),
+      begun(1, 'c2', 'moon'),
+      given(1, '{"at":1}'),
+    ]);
+  });
+
+  it('loses no signature of a thought before it', () => {
+    const thought = { reasoningContent: { text: 'Hm.', signature: 'c2ln' } };
+    expect(
+      chunksOf(delta(thought), start('c1', 'tide'))
+        .map(({ type }) => type)
+        .slice(0, 3),
+    ).toEqual(['reasoning-delta', 'reasoning-detail', 'tool-start']);
+  });
+});
