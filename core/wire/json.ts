@@ -173,6 +173,19 @@ export function asGiven(value: object): string {
   return isNoted && longNumber.test(text) ? JSON.stringify(value, withGivenDigits) : text;
 }
 
+/**
+ * JSON text without halves of characters (lone surrogates): U+FFFD is in their place.
+ * wire: Anthropic and others answer 400 to such a half, "no low surrogate in string" (anthropics/claude-code#3277, 2025-07), and
+ * servers in Python fail with 500 (JustVugg/colibri#1589, 2026-09). Clients make one where they cut a text in the middle of an emoji.
+ * cost: only a text with an escape that may be a half is searched
+ */
+export const wellFormedJson = (json: string): string =>
+  mayHaveHalf.test(json) ? json.replaceAll(escapes, (escape, half?: string) => (half === undefined ? escape : '\ufffd')) : json;
+
+const mayHaveHalf = /\\ud[89a-f]/i;
+/** An escape of JSON; captured is one of half of a character. */
+const escapes = /\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\u(d[89a-f][\da-f]{2})|\\[^]/gi;
+
 const longNumber = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)/;
 
 /**

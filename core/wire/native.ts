@@ -8,6 +8,7 @@ import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
 import { isFields, listOf, thawed } from './fields.ts';
+import { wellFormedJson } from './json.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
 /**
@@ -16,9 +17,17 @@ import type { Dialect, Target, WireRequest } from './dialect.ts';
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);
   const own = withOwnReasoning(sent, target);
-  const wire = encodeUnharmed(dialect, own.request, target);
+  const wire = withWholeCharacters(encodeUnharmed(dialect, own.request, target));
   const left = [...adjustments, ...own.adjustments];
   return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
+}
+
+/** The wire request without halves of characters, which providers refuse. Half of a character says nothing, so the request is still answered. */
+export function withWholeCharacters(wire: WireRequest): WireRequest {
+  // a dialect may be JavaScript, and `stream/upstream` refuses a body that is not a text
+  const body = typeof wire?.body === 'string' ? wellFormedJson(wire.body) : wire?.body;
+  if (body === wire?.body) return wire;
+  return { ...wire, body, adjustments: [...wire.adjustments, { parameter: 'request', change: 'halves of characters replaced' }] };
 }
 
 /**

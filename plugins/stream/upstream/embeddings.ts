@@ -3,6 +3,7 @@ import type { ChatRequest, Chunk, EmbeddingAsk, Usage } from '../../../core/chat
 import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
+import { withWholeCharacters } from '../../../core/wire/native.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { bodyReader, jsonBody } from './answer.ts';
@@ -27,7 +28,7 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   }
   const { inputs } = request.ask;
   const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) =>
-    embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target),
+    withWholeCharacters(embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target)),
   );
   const answered: Part[] = [];
   let underWay = 0;
