@@ -57,6 +57,16 @@ export function beginning(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
+/**
+ * The name itself where a provider takes it. Any other becomes letters, digits, `_` and `-`, at most 64 of them. It
+ * ends with a hash of the caller's name, so that two names stay apart, and one name is the same in each turn.
+ */
+export function toolNameBy(taken: RegExp, name: string): string {
+  if (taken.test(name)) return name;
+  const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, longestOfTool - 10);
+  return `${/^[a-z_]/i.test(plain) ? '' : '_'}${plain}_${hash('sha256', name).slice(0, 8)}`;
+}
+
 const mostKept = 1000;
 const longestKept = 64;
 

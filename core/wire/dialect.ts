@@ -26,6 +26,8 @@ export interface WireRequest {
   readonly headers: Record<string, string>;
   readonly body: string;
   readonly adjustments: readonly Adjustment[];
+  /** The caller's names of tools that `Dialect.toolName` changed, by the names on the wire. The core sets it. */
+  readonly toolNames?: ReadonlyMap<string, string>;
 }
 
 /** One event of a stream. `event` is its name, where the wire has names for events; `data` is its text. */
@@ -153,6 +155,11 @@ export interface Dialect {
    * gateway fetches it, and `encode` finds a data URL in its place. Absent: the gateway fetches nothing.
    */
   fetchesImage?(url: string, target: Target): boolean;
+  /**
+   * The name on the wire of a tool that the caller gave this name; the name itself where the wire takes it. `encode`
+   * finds these names in the request, and the calls of the answer get the caller's again. Absent: the wire takes all names.
+   */
+  readonly toolName?: (name: string) => string;
   /**
    * Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`)
    * for what the wire cannot carry; names what it changes in `adjustments`.

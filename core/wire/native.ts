@@ -7,7 +7,7 @@ import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDe
 import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
-import { isFields, listOf, thawed } from './fields.ts';
+import { type Fields, fieldsOf, isFields, listOf, thawed } from './fields.ts';
 import { wellFormedJson } from './json.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
@@ -17,10 +17,16 @@ import type { Dialect, Target, WireRequest } from './dialect.ts';
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);
   const own = withOwnReasoning(sent, target);
-  const wire = withWholeCharacters(encodeUnharmed(dialect, own.request, target));
-  const left = [...adjustments, ...own.adjustments];
-  return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
+  const { request: named, names } =
+    dialect.toolName === undefined ? { request: own.request, names: noNames } : withWireNames(own.request, dialect.toolName);
+  const wire = withWholeCharacters(encodeUnharmed(dialect, named, target));
+  const left = [...adjustments, ...own.adjustments, ...(names.size > 0 ? [renamed] : [])];
+  if (left.length === 0) return wire;
+  return { ...wire, adjustments: [...left, ...wire.adjustments], ...(names.size > 0 && { toolNames: names }) };
 }
+
+const noNames: ReadonlyMap<string, string> = new Map();
+const renamed: Adjustment = { parameter: 'tools.function.name', change: 'written as the provider takes it' };
 
 /** The wire request without halves of characters, which providers refuse. Half of a character says nothing, so the request is still answered. */
 export function withWholeCharacters(wire: WireRequest): WireRequest {
@@ -168,4 +174,60 @@ function withOwn(message: Message, target: Target): Message {
   const { reasoning_details: _, ...others } = message;
   const own = detailsOf(message).filter((detail) => isOwn(detail, target));
   return { ...others, role: message.role, ...(own.length > 0 && { reasoning_details: own }) };
+}
+
+/** The name on the wire for a name of the caller. */
+type Written = (name: string) => string;
+
+/**
+ * The request with the names as the wire takes them: of its tools, of its choice, and of the calls in its history.
+ * `names`: the caller's names that have changed, by the names on the wire.
+ */
+function withWireNames(
+  request: ChatRequest,
+  toolName: Written,
+): { readonly request: ChatRequest; readonly names: ReadonlyMap<string, string> } {
+  const wireNames = new Map<string, string>();
+  for (const name of namesIn(request)) if (!wireNames.has(name)) wireNames.set(name, toolName(name));
+  const names = new Map(Array.from(wireNames, ([own, wire]) => [wire, own] as const).filter(([wire, own]) => wire !== own));
+  if (names.size === 0) return { request, names };
+  const written: Written = (name) => wireNames.get(name) ?? name;
+  const { messages, tools, toolChoice } = request;
+  const renamed = {
+    ...request,
+    messages: messages.map((message) => messageWith(message, written)),
+    tools: tools?.map((tool) => toolWith(tool, written)) ?? null,
+    toolChoice: choiceWith(toolChoice, written),
+  };
+  return { request: renamed, names };
+}
+
+function* namesIn({ messages, tools, toolChoice }: ChatRequest): Generator<string> {
+  const named = [...(tools ?? []), ...(typeof toolChoice === 'object' && toolChoice !== null ? [toolChoice] : [])];
+  for (const { function: called } of named) if (typeof called?.name === 'string') yield called.name;
+  for (const { role, name, tool_calls: calls } of messages) {
+    if (role === 'tool' && typeof name === 'string') yield name;
+    for (const { function: called } of calls ?? []) if (typeof called?.name === 'string') yield called.name;
+  }
+}
+
+const isNamed = (called: unknown): called is { readonly name: string } => typeof fieldsOf(called)['name'] === 'string';
+
+function messageWith(message: Message, written: Written): Message {
+  const { role, name, tool_calls: calls } = message;
+  if (role === 'tool') return typeof name === 'string' ? { ...message, name: written(name) } : message;
+  return calls === undefined ? message : { ...message, tool_calls: calls.map((call) => toolWith(call, written)) };
+}
+
+const toolWith = <Named extends Pick<Tool, 'function'>>(tool: Named, written: Written): Named =>
+  isNamed(tool.function) ? { ...tool, function: { ...tool.function, name: written(tool.function.name) } } : tool;
+
+function choiceWith(choice: ToolChoice | null, written: Written): ToolChoice | null {
+  if (typeof choice !== 'object' || choice === null) return choice;
+  const { allowed_tools: allowed } = choice;
+  if (!isFields(allowed) || !Array.isArray(allowed['tools'])) return toolWith(choice, written);
+  const tools = (allowed['tools'] as readonly Fields[]).map((tool) =>
+    isFields(tool) ? toolWith(tool as Pick<Tool, 'function'>, written) : tool,
+  );
+  return { ...choice, allowed_tools: { ...allowed, tools } };
 }

@@ -144,7 +144,7 @@ export async function testGateway({
 }
 
 const prices = { prompt: '0.000001', completion: '0.000002' };
-const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
+export const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 
 /** A config with one upstream behind three models: `plain` does not reason, `thinker` does, `budgeted` takes budgets too. */
 export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({

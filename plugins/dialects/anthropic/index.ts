@@ -1,5 +1,6 @@
 /** The dialect of Anthropic's Messages API, which other servers speak too. */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { toolNameBy } from '../../../core/names.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
 import { decodeError } from './error.ts';
@@ -19,6 +20,8 @@ export default definePlugin({
       baseUrl: 'https://api.anthropic.com/v1',
       settings: maybeVertexSettings,
       fetchesImage: (_, { provider }) => !isVertex(provider),
+      // wire: a name must match `^[a-zA-Z0-9_-]{1,128}$` (Anthropic: error text of `tools.0.custom.name`)
+      toolName: (name) => toolNameBy(/^[\w-]{1,128}$/, name),
       encode,
       authorise,
       probe: { path: '/models?limit=1', headers: { 'anthropic-version': '2023-06-01' } },

@@ -1,6 +1,7 @@
 /** The dialect of Amazon Bedrock's Converse API, one wire format for the models of many vendors. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { toolNameBy } from '../../../core/names.ts';
 import { aws } from './identity.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
@@ -17,6 +18,8 @@ const bedrock: Dialect = {
   identities: { aws },
   // wire: Converse takes bytes or an object of S3, and no address (Amazon Bedrock: ImageSource)
   fetchesImage: () => false,
+  // wire: a name has at most 64 letters, digits, `_` and `-` (Amazon Bedrock: ToolSpecification), in the history too
+  toolName: (name) => toolNameBy(/^[\w-]{1,64}$/, name),
   encode,
   authorise,
   sign,

@@ -1,6 +1,7 @@
 /** The dialect of Google's generateContent API, for Gemini models at AI Studio and on Vertex AI. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { toolNameBy } from '../../../core/names.ts';
 import { isVertex, maybeVertexSettings, vertexAddress, vertexSettings } from '../families/vertex.ts';
 import { google } from './identity.ts';
 import { authorise } from './address.ts';
@@ -18,6 +19,8 @@ const dialectOf = (
 ): Dialect => ({
   name,
   fetchesImage: (url, { provider }) => fetchesImage(url, isVertex(provider)),
+  // wire: any other name is a 400 "Invalid function name. Must start with a letter or an underscore" (kaitranntt/ccs#25, 2025-11)
+  toolName: (name) => toolNameBy(/^[a-z_][\w.:-]{0,63}$/i, name),
   encode,
   authorise,
   probe: { path: '/models?pageSize=1' },

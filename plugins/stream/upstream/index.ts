@@ -22,6 +22,7 @@ import type { AttemptParts, Upstream } from './dispatch.ts';
 import { wayTo } from '../../../core/wire/egress/way.ts';
 import { expressible } from './dry-run.ts';
 import { embed } from './embeddings.ts';
+import { withCallersNames } from './callers-names.ts';
 import { createIdentities } from './identities.ts';
 import { publicInternet } from './images/addresses.ts';
 import type { Reach } from './images/addresses.ts';
@@ -123,5 +124,6 @@ async function ask(context: Streaming, parts: AttemptParts & { readonly images: 
   const type = String(answer.headers['content-type'] ?? '').toLowerCase();
   const isStream =
     type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'));
-  return answerSource(answer, answerParts, isStream);
+  const source = answerSource(answer, answerParts, isStream);
+  return wire.toolNames === undefined ? source : withCallersNames(source, wire.toolNames);
 }
