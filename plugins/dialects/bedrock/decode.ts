@@ -23,6 +23,7 @@ interface AnswerState {
   /** The numbers of characters, of tool calls and of reasoning blocks so far. */
   text: number;
   calls: number;
+  readonly callIds: Set<string>;
   thoughts: number;
   hasAnswer: boolean;
   isFinished: boolean;
@@ -117,6 +118,7 @@ const newAnswer = (target: Target): AnswerState => ({
   blocks: new Map(),
   text: 0,
   calls: 0,
+  callIds: new Set(),
   thoughts: 0,
   hasAnswer: false,
   isFinished: false,
@@ -181,8 +183,11 @@ function startCall(answer: AnswerState, at: unknown, toolUse: Fields): Call {
     return open(answer, at, { kind: 'call', index, id: given, hasInput: false });
   }
   const index = answer.calls++;
-  // an answer has no id here, so the place in the stream makes the id of a call unique
-  const id = given ?? callIdFrom(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`);
+  // an answer has no id here, so the place in the stream makes the id of a call unique.
+  // wire: models have given parallel calls one id (HKUDS/nanobot#4473, 2026-06)
+  const isNew = given !== null && !answer.callIds.has(given);
+  const id = isNew ? given : callIdFrom(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`);
+  answer.callIds.add(id);
   answer.out.push({ type: 'tool-start', choice: 0, index, id, name });
   return open(answer, at, { kind: 'call', index, id: given, hasInput: false });
 }

@@ -332,6 +332,12 @@ describe('a block that begins while one of its index is open', () => {
     ]);
   });
 
+  it('has an id of its own where the provider gives two calls one id', () => {
+    const second = eventOf('contentBlockStart', { contentBlockIndex: 1, start: { toolUse: { toolUseId: 'c1', name: 'moon' } } });
+    const ids = chunksOf(start('c1', 'tide'), second).flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+    expect(ids).toEqual(['c1', expect.stringMatching(/^call_/)]);
+  });
+
   it('loses no signature of a thought before it', () => {
     const thought = { reasoningContent: { text: 'Hm.', signature: 'c2ln' } };
     expect(
