@@ -237,7 +237,7 @@ function partAt(
   const known = parts.get(key);
   if (known !== undefined) return known;
   answer.items.count();
-  const part: OpenPart = { at, voice, sent: '', logprobs: 0, annotations: 0 };
+  const part: OpenPart = { at, place: parts.size, voice, sent: '', logprobs: 0, annotations: 0 };
   parts.set(key, part);
   answer.marks.part(at, voice.part, answer.out);
   return part;
@@ -270,7 +270,7 @@ function sayRest(answer: AnswerState, part: OpenPart, whole: Fields): void {
 function addLogprobs(answer: AnswerState, part: OpenPart, list: unknown): void {
   if (!Array.isArray(list) || list.length === 0) return;
   part.logprobs += list.length;
-  answer.marks.logprobs(part.at, list as unknown[], answer.out);
+  answer.marks.logprobs(part, list as unknown[], answer.out);
   answer.out.push({ type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content: list as unknown[] } });
 }
 
@@ -288,7 +288,7 @@ function annotate(answer: AnswerState, part: OpenPart, annotation: unknown): voi
   part.annotations++;
   const { type, ...fields } = annotation;
   const value = [type === 'url_citation' ? { type, url_citation: fields } : annotation];
-  answer.marks.annotation(part.at, annotation, answer.out);
+  answer.marks.annotation(part, annotation, answer.out);
   answer.out.push({ type: 'extra', choice: 0, on: 'message', field: 'annotations', value });
 }
 

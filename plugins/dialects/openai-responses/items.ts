@@ -46,6 +46,8 @@ export interface OpenItem {
 export interface OpenPart {
   /** The place of its item. */
   readonly at: number;
+  /** Its number among the parts of its item, in the order in which they began. */
+  readonly place: number;
   readonly voice: Voice;
   sent: string;
   logprobs: number;

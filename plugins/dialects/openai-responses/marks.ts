@@ -15,6 +15,12 @@ const inPieces: ReadonlySet<string> = new Set(['content', 'summary', 'arguments'
 
 const withoutTexts = (item: Fields): Fields => Object.fromEntries(Object.entries(item).filter(([field]) => !inPieces.has(field)));
 
+/** The place of an item, and of a text among the parts of the item: what belongs to a text may come after other texts have begun. */
+interface PartPlace {
+  readonly at: number;
+  readonly place: number;
+}
+
 /** The marks of one answer. Each method adds its chunks to `out`. */
 export class Marks {
   readonly #isRead: boolean;
@@ -44,14 +50,14 @@ export class Marks {
     if (this.#isRead) out.push(mark('part', { voice }));
   }
 
-  annotation(at: number, annotation: unknown, out: Chunk[]): void {
+  annotation({ at, place }: PartPlace, annotation: unknown, out: Chunk[]): void {
     this.focus(at, out);
-    if (this.#isRead) out.push(mark('annotation', { annotation }));
+    if (this.#isRead) out.push(mark('annotation', { at, place, annotation }));
   }
 
-  logprobs(at: number, logprobs: readonly unknown[], out: Chunk[]): void {
+  logprobs({ at, place }: PartPlace, logprobs: readonly unknown[], out: Chunk[]): void {
     this.focus(at, out);
-    if (this.#isRead) out.push(mark('logprobs', { logprobs }));
+    if (this.#isRead) out.push(mark('logprobs', { at, place, logprobs }));
   }
 
   done(at: number, item: Fields, { isForeign, detail, out }: { isForeign: boolean; detail: unknown; out: Chunk[] }): void {

@@ -239,15 +239,17 @@ export class Answer {
     this.#isNative = true;
     const { at } = value;
     const item = this.#native.get(at);
+    // records of older versions do not say to which text these belong
+    const text = item instanceof TextItem ? item : this.#text;
     switch (name) {
       case 'item':
         return item === undefined ? this.#nativeItem(value) : this.#focus(item);
       case 'part':
         return this.#nativePart(value['voice']);
       case 'logprobs':
-        return this.#text?.addLogprobs(listOf(value['logprobs']));
+        return text?.addLogprobs(listOf(value['logprobs']), value['place']);
       case 'annotation':
-        return this.#text?.type === 'message' ? this.#text.annotate(value['annotation']) : undefined;
+        return text?.type === 'message' ? text.annotate(value['annotation'], value['place']) : undefined;
       case 'event':
         return this.#event(item, fieldsOf(value['event']));
       case 'done':

@@ -84,6 +84,8 @@ export class TextItem implements OutputItem {
   #part: OpenPart | null = null;
   /** The last text of an answer that has begun. */
   #said: OpenPart | null = null;
+  /** The texts of an answer, by their places. */
+  readonly #saids = new Map<unknown, OpenPart>();
   /** Log probabilities that came before the text: of the tokens of a thought. Null: none. */
   #early: unknown[] | null = null;
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
@@ -148,7 +150,10 @@ export class TextItem implements OutputItem {
     const logprobs = (isSaid ? this.#early : null) ?? [];
     const part: OpenPart = { voice, index, text: '', annotations: [], logprobs, opening: `${this.#place},"${at}":${index},"delta":` };
     this.#part = part;
-    if (isSaid) [this.#said, this.#early] = [part, null];
+    if (isSaid) {
+      [this.#said, this.#early] = [part, null];
+      this.#saids.set(index, part);
+    }
     this.#emit?.(`${family}.added`, `${this.#place},"${at}":${index},"part":${JSON.stringify(wirePart(part))}`);
     return part;
   }
@@ -159,9 +164,9 @@ export class TextItem implements OutputItem {
     return this.#part?.voice === 'output_text' ? this.#part : null;
   }
 
-  /** Adds an annotation to the open text; where no text is open, an empty one begins. */
-  annotate(annotation: unknown): void {
-    const part = this.#open ?? (this.isClosed ? null : this.begin('output_text'));
+  /** Adds an annotation to the text at this place, or else to the open text; where no text is open, an empty one begins. */
+  annotate(annotation: unknown, place?: unknown): void {
+    const part = this.#saids.get(place) ?? this.#open ?? (this.isClosed ? null : this.begin('output_text'));
     if (part === null) return;
     this.#emit?.(
       'response.output_text.annotation.added',
@@ -170,9 +175,9 @@ export class TextItem implements OutputItem {
     part.annotations.push(annotation);
   }
 
-  /** Adds log probabilities to the open text. They come in a chunk of their own, behind the chunk with the text. */
-  addLogprobs(logprobs: readonly unknown[]): void {
-    const list = this.#open?.logprobs ?? (this.#early ??= []);
+  /** Adds log probabilities to the text at this place, or else to the open text. They come in a chunk of their own, behind the chunk with the text. */
+  addLogprobs(logprobs: readonly unknown[], place?: unknown): void {
+    const list = (this.#saids.get(place) ?? this.#open)?.logprobs ?? (this.#early ??= []);
     // safety: as arguments of one `push`, the log probabilities of a long answer would overflow the stack
     for (const one of logprobs) list.push(one);
   }

@@ -405,6 +405,49 @@ describe('an answer', () => {
     expect(bare(response.output)).toEqual(bare(whole));
   });
 
+  it.each(['while a later text of its message is open', 'after its message is done'])(
+    'has a citation and log probabilities at their text where they come %s',
+    async (when) => {
+      const likely = { token: 'One.', logprob: -0.1, bytes: [1], top_logprobs: [] };
+      const part = (text: string, more: object = {}): object => ({ type: 'output_text', text, annotations: [], logprobs: [], ...more });
+      const whole = [
+        said('', { content: [part('One.', { annotations: [citation], logprobs: [likely] }), part('Two.')] }),
+        said('', { content: [part('Three.')] }),
+      ] as const;
+      const of = (at: number, content_index: number, type: string, more: object): object => ({
+        type: `response.output_text.${type}`,
+        output_index: at,
+        content_index,
+        ...more,
+      });
+      const late = [
+        of(0, 0, 'annotation.added', { annotation_index: 0, annotation: citation }),
+        of(0, 0, 'done', { text: 'One.', logprobs: [likely] }),
+      ];
+      const end = done(0, said('', { content: [part('One.'), part('Two.')] }));
+      const begin = [added(1, said('', { content: [] })), of(1, 0, 'delta', { delta: 'Three.' })];
+      const { gateway } = await behind(
+        nativeStream(
+          [
+            added(0, said('', { content: [] })),
+            of(0, 0, 'delta', { delta: 'One.' }),
+            of(0, 1, 'delta', { delta: 'Two.' }),
+            ...(when.startsWith('while') ? [...late, end, ...begin] : [end, ...begin, ...late]),
+            done(1, whole[1]),
+          ],
+          nativeBody(whole),
+        ),
+      );
+      const { response, events: got } = await streamOf(
+        gateway,
+        { model: 'native', include: ['message.output_text.logprobs'] },
+        { isLate: true },
+      );
+      expect(bare(response.output)).toEqual(bare(whole));
+      expect(got.find(({ type }) => type === 'response.output_text.annotation.added')).toMatchObject({ output_index: 0, content_index: 0 });
+    },
+  );
+
   it('has the log probabilities of each text', async () => {
     const likely = (token: string): object => ({ token, logprob: -0.1, bytes: [1], top_logprobs: [] });
     const told = (text: string, tokens: string[]): object =>
