@@ -51,9 +51,10 @@ export class JoinedDetail {
   /** The details so far, joined; null: no detail has come. */
   whole: ReasoningDetail | null = null;
 
-  /** Whether a detail can be joined to the earlier ones: details of different types stay separate. */
-  takes({ type }: ReasoningDetail): boolean {
-    return this.whole === null || this.whole.type === type;
+  /** Whether a detail can be joined to the earlier ones: details of another type, number or id are another thought. */
+  takes({ type, index, id }: ReasoningDetail): boolean {
+    const { whole } = this;
+    return whole === null || (whole.type === type && isSame(whole.index, index) && isSame(whole['id'], id));
   }
 
   /** Takes a detail of the thought. True if it was the last one: it has the state. */
@@ -64,6 +65,9 @@ export class JoinedDetail {
     return hasState(detail);
   }
 }
+
+/** Whether two names may be of one thought: a piece may leave its name out. */
+const isSame = (one: unknown, other: unknown): boolean => (one ?? other) === (other ?? one);
 
 /** The fields of a piece that are not null: null says nothing new. */
 const said = (piece: ReasoningDetail): Partial<ReasoningDetail> =>

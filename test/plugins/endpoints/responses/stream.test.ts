@@ -139,6 +139,18 @@ describe('a stream', () => {
     expect(fromOpaque(response.output[0].encrypted_content, 'I think.')).toMatchObject({ text: 'I think.', signature: 'sig' });
   });
 
+  it('has an item for each of two thoughts that have their own numbers', async () => {
+    const piece = (index: number, text: string, more: object = {}): string =>
+      event({ reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index, ...more }] });
+    const { gateway } = await behind(
+      chunks(piece(0, 'One.'), piece(1, 'Two.', { signature: 'sig' }), event({ content: 'Yes.' }), event({}, 'stop')),
+    );
+    const { response } = await streamOf(gateway, { model: 'thinker', include: ['reasoning.encrypted_content'] });
+    const thoughts = response.output.filter(({ type }: any) => type === 'reasoning');
+    const details = thoughts.map(({ summary, encrypted_content: opaque }: any) => fromOpaque(opaque, summary[0]?.text));
+    expect(details).toMatchObject([{ text: 'One.' }, { text: 'Two.', signature: 'sig' }]);
+  });
+
   it('keeps parallel calls apart', async () => {
     const { gateway } = await behind(
       chunks(
