@@ -118,7 +118,7 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
     // the frames of a dialect with its own framing may be JSON objects too
     const told = hasOwnFrames ? null : isEvents(bytes.peek());
     if (told ?? isStream) return stream();
-    read = bodyRead(bytes, parts);
+    read = bodyRead(bytes, answer, parts);
     return read();
   };
   return {
@@ -147,7 +147,7 @@ function whenReady<Value>(bytes: Bytes, read: () => Value | Promise<Value>): Val
 }
 
 /** Makes the `read` of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
-function bodyRead(bytes: Bytes, { dialect, target, limits }: AnswerParts): ChunkSource['read'] {
+function bodyRead(bytes: Bytes, answer: Head, { dialect, target, limits }: AnswerParts): ChunkSource['read'] {
   const take = bodyReader(bytes, limits);
   let isOver = false;
   const read = (): readonly Chunk[] => {
@@ -155,7 +155,7 @@ function bodyRead(bytes: Bytes, { dialect, target, limits }: AnswerParts): Chunk
     if (whole === null) return [];
     isOver = true;
     try {
-      return dialect.decodeBody(jsonBody(whole, limits), target);
+      return dialect.decodeBody(jsonBody(whole, answer, limits), target);
     } catch (thrown) {
       throw faultOfDialect(thrown, dialect);
     }
@@ -187,7 +187,7 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
 }
 
 /** The value of a whole JSON body. */
-export function jsonBody(bytes: Buffer, { inFlightBytes }: ServerLimits): unknown {
+export function jsonBody(bytes: Buffer, answer: Head, { inFlightBytes }: ServerLimits): unknown {
   // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the
   // heap. One answer of 31 MB of them ended a process with a heap of 512 MB
   if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) {
@@ -197,8 +197,17 @@ export function jsonBody(bytes: Buffer, { inFlightBytes }: ServerLimits): unknow
   try {
     return jsonIn(textOf(bytes));
   } catch (cause) {
-    throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
+    throw new GatewayError('upstream_invalid_response', notJson(bytes, answer), { cause });
   }
+}
+
+type Head = Pick<HttpAnswer, 'status' | 'headers'>;
+
+/** The media type shows where a proxy or a login page has answered in the place of the provider. */
+function notJson(bytes: Buffer, { status, headers }: Head): string {
+  if (bytes.length === 0) return `The provider answered with status ${status} and an empty body.`;
+  const [type = 'no media type'] = /^\w[\w.+-]*\/[\w.+-]+/.exec(String(headers['content-type'] ?? '').slice(0, 100)) ?? [];
+  return `The provider did not answer with valid JSON (status ${status}, ${type}).`;
 }
 
 const done = 'data: [DONE]';

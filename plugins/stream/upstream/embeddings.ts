@@ -85,5 +85,5 @@ async function call(wire: WireRequest, embedder: Embedder, { context, parts }: {
     await bytes.ready();
     whole = take();
   }
-  return embedder.decode({ body: jsonBody(whole, limits), headers: answer.headers });
+  return embedder.decode({ body: jsonBody(whole, answer, limits), headers: answer.headers });
 }

@@ -241,6 +241,16 @@ describe('the answer', () => {
     });
   });
 
+  it.each([
+    ['text/html; charset=utf-8', '<html>Sign in</html>', 'The provider did not answer with valid JSON (status 200, text/html).'],
+    ['application/json', '', 'The provider answered with status 200 and an empty body.'],
+    ['<script>', 'no', 'The provider did not answer with valid JSON (status 200, no media type).'],
+  ])('that is no JSON is named by its media type: %s', async (type, body, message) => {
+    const up = await provider((response) => void response.writeHead(200, { 'content-type': type }).end(body));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_invalid_response', message });
+  });
+
   it('with an error page of any size becomes a short message', async () => {
     const up = await provider(
       (response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`),
