@@ -3,7 +3,7 @@ import { askedBody } from '../../../../core/log/asked.ts';
 import type { LoggedDetail } from '../../../../core/log/store.ts';
 import { exactDollars } from '../../../../core/money.ts';
 import { printable, printableLines } from '../../../../core/table.ts';
-import { about, costOf, count, duration } from './figures.ts';
+import { about, costOf, count, duration, totalOf } from './figures.ts';
 
 export function detailText(record: LoggedDetail): string {
   const { request, response, reasoningContent, attempts, usage, metadata, fields, timings, error, adjustments, ...facts } = record;
@@ -20,7 +20,7 @@ export function detailText(record: LoggedDetail): string {
     ['address', facts.clientAddress],
     [
       'duration',
-      `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`,
+      `${totalOf(facts)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`,
     ],
     [
       'tokens',

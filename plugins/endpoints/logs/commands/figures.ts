@@ -20,5 +20,9 @@ export function duration(ms: number | null): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
+/** How long a request took. Of one whose process died nobody knows it: its record says 0. */
+export const totalOf = ({ outcome, durationMs }: { readonly outcome: string; readonly durationMs: number }): string =>
+  duration(outcome === 'interrupted' ? null : durationMs);
+
 /** The cost for a table; null: it is not known. */
 export const dollars = (text: string | null): string => (text === null ? '–' : shortDollars(Number(text)));

@@ -6,7 +6,7 @@ import { headOf, printableJson, rowOf } from '../../../../core/table.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
 import { detailText } from './detail.ts';
-import { about, costOf, count, dollars, duration } from './figures.ts';
+import { about, costOf, count, dollars, duration, totalOf } from './figures.ts';
 import type { Selection } from './flags.ts';
 
 export async function showLogs({ ask, isRunning }: Connection, selection: Selection, output: Output): Promise<void> {
@@ -121,7 +121,7 @@ const columns = [
   },
   { title: 'KEY', width: 12, read: ({ key }: LoggedRequest) => key ?? '–' },
   { title: 'FIRST', width: 7, isNumber: true, read: ({ timeToFirstTokenMs }: LoggedRequest) => duration(timeToFirstTokenMs) },
-  { title: 'TOTAL', width: 7, isNumber: true, read: ({ durationMs }: LoggedRequest) => duration(durationMs) },
+  { title: 'TOTAL', width: 7, isNumber: true, read: totalOf },
   {
     title: 'IN',
     width: 7,

@@ -63,6 +63,12 @@ describe('gateway logs', () => {
     expect(second).toMatch(new RegExp(`429 .*${newer.id} +failed: upstream_rate_limited$`));
   });
 
+  it('shows no time of a request whose process died', async () => {
+    const { id } = scene.log.add({ outcome: 'interrupted', status: 0, durationMs: 0, timeToFirstTokenMs: null });
+    expect((await logs()).at(-1)).toMatch(/ plain → up .* – +– /);
+    expect((await logs(id)).join('\n')).toMatch(/\nduration +–\n/);
+  });
+
   it('marks estimates', async () => {
     const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
