@@ -175,7 +175,6 @@ function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string;
     try {
       value = fn(first, second);
     } catch (thrown) {
-      // the time of a tap that failed is not the time of the next one
       startLap();
       throw thrown;
     }
@@ -185,6 +184,8 @@ function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string;
       if (isOwn(value)) took(startedAt, request);
       return value;
     }
+    // this tap goes on beside the next ones
+    startLap();
     void value.then(
       (settled) => void (isOwn(settled) && took(startedAt, request)),
       () => took(startedAt, request),
