@@ -1,6 +1,8 @@
 /** Faulty plugins: the request ends in time with the name of the plugin, and other requests go on. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
+import type { ChunkSource, Pieces } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -20,6 +22,14 @@ function tapAt({ hooks }: Gateway, hook: keyof Gateway['hooks'], fn: (value: any
 const sound = (parts: object): object => ({ status: 'ok', redis: { connected: true }, database: { connected: true }, ...parts });
 
 const never = (): Promise<never> => new Promise(() => {});
+
+/** A source with these reads, one after the other, and then its end. */
+function readingBy(...reads: readonly ChunkSource['read'][]): ChunkSource {
+  const left = reads.values();
+  return { ...sourceOf([]), read: (): Pieces | Promise<Pieces> => left.next().value?.() ?? null };
+}
+
+const finish = { type: 'finish', choice: 0, reason: 'completed', native: null } as const;
 
 describe('a tap that never answers', () => {
   const short = routing({ total: 700 });
@@ -316,7 +326,6 @@ describe('a source of chunks', () => {
     ['arguments that are an object', { type: 'tool-delta', choice: 0, index: 0, arguments: {} }],
     ['counts that are texts', { type: 'usage', usage: { input: '5', answer: '7' } }],
   ])('that gives a value that is no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
-    const finish = { type: 'finish', choice: 0, reason: 'completed', native: null } as const;
     const { chat, records } = await served(({ hooks }) =>
       hooks.open.tap({ stage: EARLY }, () =>
         sourceOf([{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' }, odd as never, finish]),
@@ -350,10 +359,39 @@ describe('a source of chunks', () => {
     expect(lines.join('')).toContain(`read() gave ${what}, and not a list of chunks, or null`);
   });
 
-  it('may read without a promise', async () => {
-    const reads = [[{ type: 'finish', choice: 0, reason: 'completed', native: null }], null];
+  it.each([false, true])('may read without a promise, streamed: %s', async (stream) => {
     const { chat } = await served(({ hooks }) =>
-      hooks.open.tap({ stage: EARLY }, () => ({ ...sourceOf([]), read: (() => reads.shift()) as never })),
+      hooks.open.tap({ stage: EARLY }, () =>
+        readingBy(
+          () => [],
+          () => [{ type: 'text-delta', choice: 0, text: 'Hello.' }],
+          () => [finish],
+        ),
+      ),
+    );
+    const reply = await chat({ stream });
+    expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('Hello.')]);
+  });
+
+  it.each([false, true])('that throws at once, without a promise, fails its own request, with its name, streamed: %s', async (stream) => {
+    const breaks = (): never => {
+      throw new Error('broken');
+    };
+    const { chat, records } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, () => readingBy(breaks)));
+    expect((await errorOf(await chat({ stream }))).message).toBe('The plugin "test/probe" failed in the middle of its answer.');
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
+  });
+
+  it('is heard by a read without a promise: from then on the limit of silence applies, and not that of the first byte', async () => {
+    const { chat } = await served(
+      ({ hooks }) =>
+        hooks.open.tap({ stage: EARLY }, () =>
+          readingBy(
+            () => [],
+            async () => await wait(600, [finish]),
+          ),
+        ),
+      routing({ first_byte: 200, idle: 60_000 }),
     );
     expect((await chat({})).status).toBe(200);
   });
@@ -386,11 +424,14 @@ describe('a source of chunks', () => {
     expect((await chat({})).status).toBe(200);
   });
 
-  it('that gives empty pieces without end does not block other requests, and ends with its total time', async () => {
+  it.each<[string, ChunkSource['read']]>([
+    ['by promises', async () => []],
+    ['without promises', () => []],
+  ])('that gives empty pieces without end, %s, does not block other requests, and ends with its total time', async (_, read) => {
     const { chat, get } = await served(
       ({ hooks }) =>
         hooks.open.tap({ stage: EARLY }, ({ request }) =>
-          request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined,
+          request.user === 'bad' ? { adjustments: [], read, cancel: () => {} } : undefined,
         ),
       { routing: { models: { thinker: { timeout_ms: { total: 400 } } } } },
     );
