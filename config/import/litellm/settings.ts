@@ -75,7 +75,7 @@ export function writeSettings(draft: Draft): void {
 const usualRetention = 31;
 /** The longest `retention_days` of log/journal: a hundred years. */
 const longestRetention = 36_500;
-const daysOf: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 30 };
+const daysOf: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 31 };
 
 /** Whole days, of LiteLLM's `7d` or `24h`. */
 function retentionOf(period: unknown): number {

@@ -62,6 +62,8 @@ describe('a setting', () => {
       ['24h', 1],
       ['90d', 90],
       ['2w', 14],
+      // a whole month, as a budget of a month needs it
+      ['1mo', 31],
       ['3600s', 1],
     ].map(([period, days]): [string, (config: Config) => unknown, unknown] => [
       `general_settings: { maximum_spend_logs_retention_period: ${period} }`,
