@@ -230,6 +230,27 @@ describe('the state of a thought', () => {
     expect(sent['messages'][1].reasoning_details).toEqual(details);
   });
 
+  it('goes back as the two thoughts of a provider that numbers them, each from its pieces', async () => {
+    const piece = (index: number, text: string, more: object = {}): string =>
+      event({ reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index, ...more }] });
+    const pieces = [piece(0, 'On'), piece(0, 'e.'), piece(1, 'Tw'), piece(1, 'o.', { signature: 'sig' })];
+    const { ask, stream, up } = await scene(streams([...pieces, ...said('Yes.')]));
+    const content = blocksOf(await stream({ model: 'routed' }));
+    up.script(answers(completion('Yes.')));
+    const { sent } = await ask({
+      model: 'routed',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+    expect(sent['messages'][1].reasoning_details).toEqual([
+      { type: 'reasoning.text', text: 'One.', index: 0 },
+      { type: 'reasoning.text', text: 'Two.', index: 1, signature: 'sig' },
+    ]);
+  });
+
   it('goes back through chat completions too', async () => {
     const { ask, gateway, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
