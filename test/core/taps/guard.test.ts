@@ -463,13 +463,14 @@ describe('a tap', () => {
     expect([Object.keys(timings), timings['a/one']! >= 4, timings]).toEqual([['a/one', 'a/two'], true, before]);
   });
 
-  it('is not charged with the time of the tap before it, which failed, or goes on', async () => {
+  it('has no time of a tap before it, which failed or goes on, or of what was done before its hook', async () => {
     const { hooks, as } = guarded();
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     onTestFinished(() => clock.mockRestore());
     const timings: Record<string, number> = {};
     const takes = (ms: number): void => void (now += ms);
+    as('a/one', () => hooks.auth.tap('a/one', () => undefined));
     as('a/one', () =>
       hooks.log.tap('a/one', () => {
         takes(1000);
@@ -478,6 +479,8 @@ describe('a tap', () => {
     );
     as('a/two', () => hooks.log.tapPromise('a/two', async () => takes(20)));
     as('a/three', () => hooks.log.tap('a/three', () => takes(3)));
+    await hooks.auth.promise({ timings } as never);
+    takes(500);
     await hooks.log.promise({ timings } as never);
     expect(timings).toEqual({ 'a/three': 3, 'a/two': 23 });
   });
