@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
+import { answers, completion, said, streams } from '../../_kit/upstream.ts';
 import { contentOf, gatewayOf, probe, provider } from '../scene.ts';
 
 const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
@@ -54,6 +55,21 @@ describe('a client that leaves', () => {
     },
   );
 });
+
+it.each([false, true])(
+  'a request that was answered is not cancelled when its connection is used again or closed, streamed: %s',
+  async (stream) => {
+    const signals: AbortSignal[] = [];
+    const up = await provider();
+    up.script(stream ? streams(said('Hello.')) : answers(completion('Hello.')));
+    const { post, close } = await gatewayOf(oneUpstream(up.url), {
+      plugins: [probe(({ hooks }) => hooks.normalise.tap((_, { signal }) => void signals.push(signal)))],
+    });
+    for (let times = 0; times < 2; times++) await (await post({ ...ask, stream })).text();
+    await close();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+  },
+);
 
 describe('an attempt that ends while a tap of open runs', () => {
   const ends = [
