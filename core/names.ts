@@ -43,19 +43,15 @@ export function didYouMean(word: string, known: Iterable<string>): string {
  */
 const longestOfTool = 64;
 
+/** The beginning of a name, with a hash of the whole name behind it. */
+const marked = (start: string, name: string): string => `${start}_${hash('sha256', name).slice(0, 8)}`;
+
 /**
- * The name of a tool as every provider takes it. A longer name ends with a
- * hash of the whole, so that two names with the same beginning stay apart.
+ * The name of a tool in the length that every provider takes. A longer name ends with
+ * a hash of the whole, so that two names with the same beginning stay apart.
  */
 export const shortToolName = (name: string): string =>
-  name.length <= longestOfTool ? name : `${name.slice(0, longestOfTool - 9)}_${hash('sha256', name).slice(0, 8)}`;
-
-/** The first characters of a text. A surrogate pair that would be cut in half is left out. */
-export function beginning(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
-}
+  name.length <= longestOfTool ? name : marked(name.slice(0, longestOfTool - 9), name);
 
 /**
  * The name itself where a provider takes it. Any other becomes letters, digits, `_` and `-`, at most 64 of them. It
@@ -64,7 +60,14 @@ export function beginning(text: string, length: number): string {
 export function toolNameBy(taken: RegExp, name: string): string {
   if (taken.test(name)) return name;
   const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, longestOfTool - 10);
-  return `${/^[a-z_]/i.test(plain) ? '' : '_'}${plain}_${hash('sha256', name).slice(0, 8)}`;
+  return marked(/^[a-z_]/i.test(plain) ? plain : `_${plain}`, name);
+}
+
+/** The first characters of a text. A surrogate pair that would be cut in half is left out. */
+export function beginning(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
 const mostKept = 1000;

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 
 let at = 0;
 
-/** Call it before the first tap of a hook, and before the next tap after a wait. */
+/** Call it before the first tap of a hook, after a tap that failed or is still under way, and after a wait. */
 export function startLap(): void {
   at = performance.now();
 }
