@@ -339,7 +339,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     'after half of the time that its provider has by `%s`, and the provider does not rest for that',
     async (limit) => {
       const { see } = await imageGateway({
-        more: { routing: { default: { timeout_ms: { [limit]: 300 }, retry: { same_target: 0, max_ms: 10 } } } },
+        more: { routing: { default: { timeout_ms: { [limit]: 3000 }, retry: { same_target: 0, max_ms: 10 } } } },
       });
       const replies = await Promise.all(Array.from({ length: 12 }, () => see([at('/silent')])));
       for (const reply of replies) expect(await errorOf(reply)).toMatchObject(refused('more than half of the time that its provider has'));
