@@ -5,7 +5,7 @@ import type { Attempt, Candidate, SentRequest } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource, Pieces } from './hooks.ts';
 import { Cancellation, timeLimit } from '../cancellation.ts';
-import { Reply } from './reply.ts';
+import { CallNumbers, Reply } from './reply.ts';
 import { pendingTaps } from '../taps/pending.ts';
 import type { Pending } from '../taps/pending.ts';
 import { isThenable } from '../taps/runners.ts';
@@ -97,6 +97,7 @@ export class RunningAttempt {
   source: ChunkSource | null = null;
   /** What it has answered so far. */
   readonly reply = new Reply();
+  readonly calls = new CallNumbers();
   /** True: the result of this attempt was reported. */
   settled = false;
   /** What a tap threw at a chunk of the answer: the answer ends there. */

@@ -199,7 +199,7 @@ export class Attempts {
       // safety: a generator without an end would fill the memory of the process within one turn
       if (!Array.isArray(read)) throw new TypeError(`read() gave ${kindOf(read)}, and not a list of chunks, or null`);
       // tapable's isUsed() is always true here: the guard has an interceptor on each hook
-      const chunks = this.#hooks.chunk.taps.length > 0 ? this.#tapped(read, running) : read;
+      const chunks = running.calls.numbered(this.#hooks.chunk.taps.length > 0 ? this.#tapped(read, running) : read);
       for (const chunk of chunks) {
         reply.add(chunk);
         if (chunk.type === 'finish' && this.#isWhole(running)) running.finishing();

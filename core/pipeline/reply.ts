@@ -195,6 +195,38 @@ export class Reply {
   }
 }
 
+type CallChunk = Extract<Chunk, { type: 'tool-start' | 'tool-delta' }>;
+
+const isOfCall = (chunk: Chunk): chunk is CallChunk => chunk.type === 'tool-start' || chunk.type === 'tool-delta';
+
+/**
+ * Numbers the calls of each answer from 0, in the order in which they begin. Clients
+ * take a number as a place in a list, so a number that is missing loses calls.
+ */
+export class CallNumbers {
+  /** By the answer, and then by the number that the source or a plugin has left. */
+  readonly #given = new Map<number, Map<number, number>>();
+
+  /** The chunks with these numbers. The arguments of a call that has not begun are left out: a plugin has dropped the call. */
+  numbered(chunks: readonly Chunk[]): readonly Chunk[] {
+    // cost: most reads have no piece of a call
+    return chunks.some(isOfCall) ? chunks.flatMap((chunk) => (isOfCall(chunk) ? (this.#numbered(chunk) ?? []) : chunk)) : chunks;
+  }
+
+  #numbered(chunk: CallChunk): Chunk | null {
+    const index = this.#numberOf(chunk);
+    if (index === undefined) return null;
+    return index === chunk.index ? chunk : { ...chunk, index };
+  }
+
+  #numberOf({ type, choice, index }: CallChunk): number | undefined {
+    const given = this.#given.get(choice) ?? new Map<number, number>();
+    if (type === 'tool-delta' || given.has(index)) return given.get(index);
+    this.#given.set(choice, given.set(index, given.size));
+    return given.get(index);
+  }
+}
+
 /** A piece that is a part of what the model says. An `extra` is one only if it is an image. */
 type Piece = Extract<
   Chunk,
