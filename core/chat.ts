@@ -330,6 +330,12 @@ export type Chunk =
     }
   | { readonly type: 'usage'; readonly usage: Usage };
 
+/**
+ * The most answers of one request. The API takes `n` up to 128 (OpenAI: Chat completions).
+ * safety: `choice` is a place in a list, so a huge one would take all memory of the process.
+ */
+export const mostChoices = 128;
+
 /** The texts of an answer, by the kind of chunk that carries a piece of each. */
 export const textKinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 

@@ -1,5 +1,5 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
-import { finishReasons, unknownUsage } from '../chat.ts';
+import { finishReasons, mostChoices, unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
@@ -98,6 +98,7 @@ export class Reply {
   }
 
   choice(at: number): FoldedChoice {
+    if (!(at < mostChoices)) throw new TypeError(`a chunk has the choice ${JSON.stringify(at)}, and not a number below ${mostChoices}`);
     while (this.choices.length <= at) this.choices.push(newChoice());
     return this.choices[at] as FoldedChoice;
   }
@@ -159,12 +160,13 @@ export class Reply {
         choice.refusal += chunk.text;
         break;
       case 'reasoning-detail':
+        if (!isFields(chunk.detail)) throw new TypeError(`a chunk has ${kindOf(chunk.detail)} in place of its detail`);
         choice.details.push(chunk.detail);
         this.size += weightOf(chunk.detail);
         break;
       case 'tool-start':
         choice.toolCalls[chunk.index] = { id: chunk.id, name: chunk.name, arguments: '' };
-        this.size += notText + chunk.id.length + chunk.name.length;
+        this.size += notText + charactersOf(chunk.id) + charactersOf(chunk.name);
         break;
       case 'tool-delta': {
         const call = choice.toolCalls[chunk.index];

@@ -1,5 +1,5 @@
 /** What a tap may return, by hook. A plugin may be JavaScript, so the types of the hooks promise nothing at run time. */
-import { finishReasons } from '../chat.ts';
+import { finishReasons, mostChoices } from '../chat.ts';
 import type { Chunk } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { bare, fieldsOf, isFields } from '../wire/fields.ts';
@@ -89,24 +89,25 @@ const isSource: Check = (value) =>
   isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && isListOf(value['adjustments'], isAdjustment);
 
 const isPlace: Holds = (value) => Number.isInteger(value) && (value as number) >= 0;
+const isChoice: Holds = (value) => isPlace(value) && (value as number) < mostChoices;
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);
 type Parts = (chunk: Fields) => boolean;
-const isDelta: Parts = ({ choice, text }) => isPlace(choice) && isText(text);
+const isDelta: Parts = ({ choice, text }) => isChoice(choice) && isText(text);
 /** The parts of each type of chunk. */
 const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
   'text-delta': isDelta,
   'reasoning-delta': isDelta,
   'refusal-delta': isDelta,
-  'reasoning-detail': ({ choice, detail }) => isPlace(choice) && isFields(detail),
-  'tool-start': ({ choice, index, id, name }) => isPlace(choice) && isPlace(index) && isText(id) && isText(name),
-  'tool-delta': ({ choice, index, arguments: text }) => isPlace(choice) && isPlace(index) && isText(text),
-  native: ({ choice, form, name }) => isPlace(choice) && isText(form) && isText(name),
-  extra: ({ choice, on, field }) => isPlace(choice) && isText(on) && isText(field),
+  'reasoning-detail': ({ choice, detail }) => isChoice(choice) && isFields(detail),
+  'tool-start': ({ choice, index, id, name }) => isChoice(choice) && isPlace(index) && isText(id) && isText(name),
+  'tool-delta': ({ choice, index, arguments: text }) => isChoice(choice) && isPlace(index) && isText(text),
+  native: ({ choice, form, name }) => isChoice(choice) && isText(form) && isText(name),
+  extra: ({ choice, on, field }) => isChoice(choice) && isText(on) && isText(field),
   vector: ({ at, vector }) => isPlace(at) && Array.isArray(vector),
-  finish: ({ choice, reason }) => isPlace(choice) && reasons.has(reason),
+  finish: ({ choice, reason }) => isChoice(choice) && reasons.has(reason),
   usage: ({ usage }) => isFields(usage),
 };
-const isPiece: Holds = (value) =>
+export const isChunk = (value: unknown): value is Chunk =>
   isFields(value) &&
   isText(value['type']) &&
   Object.hasOwn(partsOfChunk, value['type'] as string) &&
@@ -114,7 +115,7 @@ const isPiece: Holds = (value) =>
 
 /** safety: an answer without its finish is broken, and its provider would be blamed for the chunk that a plugin dropped. */
 const isPieceInPlace: Check = (value, before) =>
-  (before as Chunk).type === 'finish' ? isPiece(value) && (value as Chunk).type === 'finish' : isNullOr(value, isPiece);
+  (before as Chunk).type === 'finish' ? isChunk(value) && value.type === 'finish' : isNullOr(value, isChunk);
 
 const isCheck: Holds = (value) =>
   isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));

@@ -4,6 +4,7 @@
  * stream ends with its body (Gemini API: generateContent).
  */
 import { hash } from 'node:crypto';
+import { mostChoices } from '../../../core/chat.ts';
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -56,12 +57,6 @@ interface Choice {
 }
 
 const noChunks: readonly Chunk[] = [];
-
-/**
- * safety: the index of a candidate is an index of a list here, so a huge one would
- * take memory. The API has at most 8 candidates (Gemini API: generateContent).
- */
-const mostChoices = 128;
 
 const newAnswer = (target: Target): AnswerState => ({
   target,

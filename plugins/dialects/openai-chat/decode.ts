@@ -3,6 +3,7 @@
  * same functions, as one event that has everything. wire: notes with a date are from recorded traffic of that day.
  */
 import { randomUUID } from 'node:crypto';
+import { mostChoices } from '../../../core/chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -50,12 +51,6 @@ interface Choice {
 }
 
 const noChunks: readonly Chunk[] = [];
-
-/**
- * safety: the index of a choice is an index of a list here, so a huge one
- * would take memory. The API takes `n` up to 128 (OpenAI: Chat completions).
- */
-const mostChoices = 128;
 
 /** Makes the decoder of one stream. */
 export function createDecoder(vendor: Vendor, target: Target): Decoder {

@@ -2,6 +2,7 @@
 import type { Provider } from '../../../core/config.ts';
 import type { SentRequest } from '../../../core/pipeline/context.ts';
 import { isCredential, mask } from '../../../core/secret.ts';
+import { isThenable } from '../../../core/taps/runners.ts';
 import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
 import { version } from '../../../core/version.ts';
 
@@ -12,11 +13,18 @@ const always = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'i
  * the provider's entry over them. `vendor` is the dialect of the provider.
  */
 export function headersOf(wire: WireRequest, vendor: Dialect | undefined, provider: Provider): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = { ...always, ...wire.headers, ...vendor?.authorise?.(provider) };
+  const headers: Record<string, string> = { ...always, ...wire.headers, ...credentialsOf(vendor, provider) };
   for (const [header, value] of Object.entries(provider.headers)) {
     if (!isWithin(value, wire.headers[header] ?? '')) headers[header] = value;
   }
   return headers;
+}
+
+/** safety: a dialect may be JavaScript. A promise has no headers, and the request would go out without its credentials. */
+function credentialsOf(vendor: Dialect | undefined, provider: Provider): Readonly<Record<string, string>> | undefined {
+  const given = vendor?.authorise?.(provider);
+  if (isThenable(given)) throw new TypeError('authorise() must give an object of headers, and gave a promise');
+  return given;
 }
 
 /**

@@ -325,6 +325,11 @@ describe('a source of chunks', () => {
     ['a text that is a number', { type: 'text-delta', choice: 0, text: 5 }],
     ['arguments that are an object', { type: 'tool-delta', choice: 0, index: 0, arguments: {} }],
     ['counts that are texts', { type: 'usage', usage: { input: '5', answer: '7' } }],
+    // a list with a place for each answer before this one would take all memory
+    ['the number of an answer that nobody can ask for', { type: 'text-delta', choice: 20_000, text: 'x' }],
+    ['the number of an answer that is a text', { type: 'text-delta', choice: 'push', text: 'x' }],
+    ['a reasoning detail that is null', { type: 'reasoning-detail', choice: 0, detail: null }],
+    ['a tool call with a number for its id', { type: 'tool-start', choice: 0, index: 0, id: 5, name: 'b' }],
   ])('that gives a value that is no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
     const { chat, records } = await served(({ hooks }) =>
       hooks.open.tap({ stage: EARLY }, () =>

@@ -770,6 +770,22 @@ describe('a dialect with a fault', () => {
     ['push', stream, { decoder: () => ({ push: fails, end: () => [] }) }],
     ['a push that gives nothing', stream, { decoder: () => ({ push() {}, end: () => [] }) }],
     ['end', stream, { decoder: () => ({ push: () => [], end: fails }) }],
+    ['a body that gives nothing', plain, { decodeBody() {} }],
+    ['a body that gives null', plain, { decodeBody: () => null }],
+    ['a body that gives one chunk without a list', plain, { decodeBody: () => chunks()[0] }],
+    ['a body with a text that is a number', plain, { decodeBody: () => [{ type: 'text-delta', choice: 0, text: 5 }, ...chunks()] }],
+    ...[
+      { type: 'text-delta', choice: 0, text: 5 },
+      { type: 'text-delta', choice: 20_000, text: 'x' },
+      { type: 'text', choice: 0, text: 'x' },
+      { type: 'finish', choice: 0, reason: 'stop', native: 'stop' },
+      { type: 'usage', usage: null },
+      null,
+    ].map((odd): [string, Step, object] => [
+      `a push that gives ${JSON.stringify(odd)}`,
+      stream,
+      { decoder: () => ({ push: () => [odd, ...chunks()], end: () => [] }) },
+    ]),
   ])('has the name of its plugin in the error: %s', async (_, step, more) => {
     const { error, lines, records } = await ask(step, more);
     expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
@@ -787,6 +803,13 @@ describe('a dialect with a fault', () => {
     expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
     expect(up.asked).toEqual([]);
     expect(lines.join('')).toContain('encode() must give { path, headers, body, adjustments }');
+  });
+
+  it('sends nothing without its credentials, where `authorise` gives a promise of them', async () => {
+    const { error, up, lines } = await ask(plain, { authorise: async () => ({ 'x-key': 'up-key' }) });
+    expect(error).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in its dialect "openai-chat".' });
+    expect(up.asked).toEqual([]);
+    expect(lines.join('')).toContain('authorise() must give an object of headers, and gave a promise');
   });
 
   it('sends no request for vectors that is encoded to a promise', async () => {
