@@ -272,7 +272,7 @@ export class Attempts {
     const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);
     if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply, isLeft });
     if (seen.sent.length > 0) exchange.sent.push({ at: exchange.attempts.length, requests: seen.sent });
-    const result = resultOf(exchange, running, end);
+    const result = Object.freeze(resultOf(exchange, running, end));
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, this.#show(running));
   }

@@ -304,6 +304,13 @@ describe('a tap that returns a value that its hook does not take', () => {
   });
 });
 
+it('a tap of attempted that changes the result is reported, and the record has the result as it was', async () => {
+  const { chat, records, lines } = await served((gateway) => tapAt(gateway, 'attempted', (result) => (result.provider = 42)));
+  await chat({});
+  expect(records[0]?.attempts[0]?.provider).toBe('up');
+  expect(lines.find((line) => line.includes('an observer failed'))).toContain('"plugin":"test/probe"');
+});
+
 describe('a source of chunks', () => {
   it('that gives usage without counts fails its own request, which is on record', async () => {
     const { chat, records } = await served(({ hooks }) =>
