@@ -58,12 +58,14 @@ function lengthOf(value: unknown): number {
 /** No request has more tokens of one kind, and no store has room for more. */
 const mostTokens = 2 ** 31 - 1;
 
-const isTooMany = (count: unknown): boolean => typeof count === 'number' && count > mostTokens;
+/** safety: a negative count would pay the caller's budget, and a part of a token has no price. */
+const isImpossible = (count: unknown): boolean =>
+  typeof count === 'number' && !(Number.isInteger(count) && count >= 0 && count <= mostTokens);
 
 /** The usage, with null for a count that cannot be true. The log, the metrics, the limits and the cost all use these counts. */
 const believable = (usage: Usage): Usage =>
-  Object.values(usage).some(isTooMany)
-    ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage)
+  Object.values(usage).some(isImpossible)
+    ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isImpossible(count) ? null : count])) as unknown as Usage)
     : usage;
 
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);

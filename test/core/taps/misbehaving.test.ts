@@ -1,6 +1,7 @@
 /** Faulty plugins: the request ends in time with the name of the plugin, and other requests go on. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { unknownUsage } from '../../../core/chat.ts';
 import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource, Pieces } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
@@ -323,6 +324,18 @@ describe('a source of chunks', () => {
     );
     expect((await errorOf(await chat({}))).message).toBe('The plugin "test/probe" failed in the middle of its answer.');
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+  });
+
+  it.each([-5, 2.5, Number.NaN])('that counts %d tokens has not counted them: nobody is charged for them, or paid', async (input) => {
+    const usage = { ...unknownUsage, input, answer: 7 };
+    const { chat, records, lines } = await served(({ hooks }) =>
+      hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'usage', usage }, finish])),
+    );
+    const { usage: told } = (await (await chat({})).json()) as { usage: object };
+    expect(told).toEqual({ completion_tokens: 7 });
+    expect(records[0]?.usageEstimated).toBe(true);
+    expect(Number(records[0]?.cost)).toBeGreaterThan(0);
+    expect(lines).toEqual([]);
   });
 
   it.each<[string, object]>([
