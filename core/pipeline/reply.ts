@@ -209,7 +209,7 @@ const isOfCall = (chunk: Chunk): chunk is CallChunk => chunk.type === 'tool-star
  */
 export class CallNumbers {
   /** By the answer, and then by the number that the source or a plugin has left. */
-  readonly #given = new Map<number, Map<number, number>>();
+  #given: Map<number, Map<number, number>> | null = null;
 
   /** The chunks with these numbers. The arguments of a call that has not begun are left out: a plugin has dropped the call. */
   numbered(chunks: readonly Chunk[]): readonly Chunk[] {
@@ -224,6 +224,7 @@ export class CallNumbers {
   }
 
   #numberOf({ type, choice, index }: CallChunk): number | undefined {
+    this.#given ??= new Map();
     const given = this.#given.get(choice) ?? new Map<number, number>();
     if (type === 'tool-delta' || given.has(index)) return given.get(index);
     this.#given.set(choice, given.set(index, given.size));
