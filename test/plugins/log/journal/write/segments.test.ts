@@ -1,9 +1,17 @@
-/** The folder of a new journal, where the file system has no locks. */
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+/** The folder of a journal: its lock, where the file system has none, and where the folder goes away and comes back. */
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createInstance } from '../../../../../plugins/log/journal/write/segments.ts';
+import {
+  adoptOrphans,
+  claim,
+  createInstance,
+  pathOf,
+  remakeInstance,
+  removeInstance,
+  segmentsOf,
+} from '../../../../../plugins/log/journal/write/segments.ts';
 import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
 import { folder } from '../scene.ts';
 
@@ -28,4 +36,55 @@ test('a disk that is mounted read-only is reported as read-only', () => {
     disk.unmount();
     place.remove();
   }
+});
+
+test('a journal whose disk comes back is still that of its gateway, in the new folder and in the former one', () => {
+  const place = folder();
+  const instance = createInstance(place.path);
+  const away = `${instance.folder}-away`;
+  renameSync(instance.folder, away);
+  const again = remakeInstance(instance);
+  expect([again.folder, claim(again.folder)]).toEqual([instance.folder, null]);
+  rmSync(again.folder, { recursive: true });
+  renameSync(away, instance.folder);
+  expect(adoptOrphans(place.path, new Set())).toEqual([]);
+  again.claim.release();
+  const [adopted] = adoptOrphans(place.path, new Set());
+  expect(adopted?.folder).toBe(instance.folder);
+  adopted?.claim.release();
+  place.remove();
+});
+
+test('a gateway that is told to release its journal twice does so once, and the lock is free', () => {
+  const place = folder();
+  const instance = createInstance(place.path);
+  instance.claim.release();
+  instance.claim.release();
+  const next = claim(instance.folder);
+  expect(next).not.toBeNull();
+  next?.release();
+  place.remove();
+});
+
+test('only folders of journals are adopted, not one of the own process, and not one that is being made', () => {
+  const place = folder();
+  const [mine, dead, unlocked] = [createInstance(place.path), createInstance(place.path), createInstance(place.path)];
+  for (const { claim: held } of [mine, dead, unlocked]) held.release();
+  rmSync(`${unlocked.folder}/lock`);
+  mkdirSync(join(place.path, 'backup'));
+  writeFileSync(join(place.path, 'backup', 'lock'), '');
+  const adopted = adoptOrphans(place.path, new Set([mine.folder]));
+  expect(adopted.map((one) => one.folder)).toEqual([dead.folder]);
+  for (const one of adopted) removeInstance(one);
+  expect(readdirSync(place.path).sort()).toEqual([mine.folder, unlocked.folder, 'backup'].map((path) => basename(path)).sort());
+  expect(adoptOrphans(join(place.path, 'nowhere'), new Set())).toEqual([]);
+  place.remove();
+});
+
+test('segments are read in the order of their numbers, and other files of the folder are not', () => {
+  const place = folder();
+  for (const segment of [10, 9, 1]) writeFileSync(pathOf(place.path, segment), '');
+  for (const file of ['1.seg', '00000002.seg.bak', 'x00000003.seg', 'cursor']) writeFileSync(join(place.path, file), '');
+  expect(segmentsOf(place.path)).toEqual([1, 9, 10]);
+  place.remove();
 });
