@@ -380,6 +380,49 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     drain.close();
   });
 
+  test('an unfinished request of a dead gateway whose end is in the own journal is stored once, with that end', async () => {
+    const orphan = createInstance(root);
+    const starts = [1, 2].map((number) => ({ kind: STARTED, payload: JSON.stringify(finished({ number })) }) as const);
+    writeFileSync(pathOf(orphan.folder, 1), encodeFrames(starts));
+    orphan.claim.release();
+    const drain = drainOf();
+    drain.endElsewhere([idAt(begin, 1)]);
+    while (await drain.step());
+    // the end of the first request comes after the journal with its begin was stored
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 1 })) }]));
+    while ((await drain.step()) && !drain.isCaughtUp);
+    expect([(await store.get(idAt(begin, 1)))?.outcome, (await store.get(idAt(begin, 2)))?.outcome]).toEqual(['answered', 'interrupted']);
+    drain.close();
+  });
+
+  test('the drain counts its own records only, and knows when it stored the last batch', async () => {
+    const orphan = createInstance(root);
+    writeFileSync(pathOf(orphan.folder, 1), encodeFrames(tenFrames().slice(0, 4)));
+    orphan.claim.release();
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames().slice(4)));
+    const drain = drainOf();
+    expect(drain.lastDrainAt).toBeNull();
+    const before = Date.now();
+    while (await drain.step());
+    expect(drain.drained).toBe(6);
+    expect(drain.lastDrainAt).toBeGreaterThanOrEqual(before);
+    drain.close();
+  });
+
+  test('a gateway that stops leaves the journals of dead gateways that it has not stored to the next one', async () => {
+    const orphan = createInstance(root);
+    writeFileSync(pathOf(orphan.folder, 1), encodeFrames(tenFrames()));
+    orphan.claim.release();
+    const former = drainOf();
+    former.adopt();
+    expect(former.depthBytes()).toBe(statSync(pathOf(orphan.folder, 1)).size);
+    former.close();
+    const next = drainOf();
+    while (await next.step());
+    expect([(await ids()).length, existsSync(orphan.folder)]).toEqual([10, false]);
+    next.close();
+  });
+
   test('old records that cannot be dropped keep no record from being stored, are reported, and are dropped later', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
