@@ -112,6 +112,22 @@ describe('the hold of a request', () => {
     await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(1);
   });
 
+  test('in two parts, of the caller and of the target, is held again as two after the gateway registers anew', async () => {
+    const [caller, target] = [limited('caller', { concurrent: 5, tokens: 100 }), limited('target', { concurrent: 5, tokens: 100 })];
+    const ledger = await ledgerAt(own.server.url);
+    const [first, second] = ledger.split(await holdOf(ledger, [caller, target], { tokens: 10 }), 1);
+    await forget();
+    await registered(ledger);
+    expect([await seen(caller), await seen(target)]).toMatchObject([
+      { running: 1, tokens: 10 },
+      { running: 1, tokens: 10 },
+    ]);
+    ledger.settle(first, 4);
+    await expect.poll(async () => [await seen(caller), await seen(target)]).toMatchObject([{ running: 0, tokens: 4 }, { running: 1 }]);
+    ledger.settle(second, 5);
+    await expect.poll(() => seen(target)).toMatchObject({ running: 0, tokens: 5 });
+  });
+
   test('on a value without a limit of tokens has no tokens', async () => {
     const [tight, free] = [limited('tight', { tokens: 1000 }), limited('free', { requests: 100 })];
     const ledger = await ledgerAt(own.server.url);
@@ -122,6 +138,20 @@ describe('the hold of a request', () => {
     // a reload gives it a limit of tokens
     expect((await ledger.levels([limited('free', { requests: 100, tokens: 1000 })]))[0]?.tokens).toBe(0);
   });
+});
+
+test('the counts that people ask for are those of this gateway while Redis is away', async () => {
+  const one = limited('shown', { requests: 9, concurrent: 9, budgets: [budget(100n)] });
+  const { ledger, away } = await farFrom(own.server.url);
+  await registered(ledger);
+  const near = await ledgerAt(own.server.url);
+  await holdOf(near, [one]);
+  await holdOf(ledger, [one]);
+  await expect.poll(async () => (await touch(ledger), (await ledger.levels([one]))[0]?.requests)).toBe(2);
+  await away();
+  await holdOf(ledger, [one]);
+  // the request of the other gateway was known before
+  expect(await ledger.levels([one])).toMatchObject([{ requests: 3, running: 3, budgets: [{ spent: 0n }] }]);
 });
 
 describe('what was spent', () => {
@@ -356,6 +386,35 @@ describe('a count that Redis has missed', () => {
       missed.wasTold();
     }
     expect([requests, tokens]).toEqual([30 * 600, 30 * 600 * 7]);
+  });
+
+  test('is sent in calls of at most two hundred values, each value once', () => {
+    const missed = new Missed();
+    for (let at = 0; at < 450; at++) missed.requests([limited(`v-${at}`, { requests: 5 })], Date.now());
+    const sizes: number[] = [];
+    const told = new Set<string>();
+    for (let batch = missed.next(); batch !== null; batch = missed.next()) {
+      sizes.push(batch.values.length);
+      for (const { subject } of batch.values) told.add(subject.id);
+      missed.wasTold();
+    }
+    expect([sizes, told.size]).toEqual([[200, 200, 50], 450]);
+  });
+
+  test('is the same call again until Redis has it, and what was spent is in one call only, however many amounts a value has', () => {
+    const missed = new Missed();
+    const now = Date.now();
+    const one = limited('long', { requests: 5, budgets: [budget(100n)] });
+    for (let slot = 0; slot < 1200; slot++) missed.requests([one], now + slot * 100);
+    missed.charge({ subjects: [one], pico: 3n, at: now });
+    missed.charge({ subjects: [one], pico: 4n, at: now });
+    const spent: bigint[] = [];
+    for (let batch = missed.next(); batch !== null; batch = missed.next()) {
+      expect(missed.next()).toBe(batch);
+      spent.push(...batch.values.flatMap(({ charged }) => [...charged.values()]));
+      missed.wasTold();
+    }
+    expect([spent, missed.isEmpty]).toEqual([[7n], true]);
   });
 
   test('is sent although no other request comes, also where the first request found no Redis', async () => {
