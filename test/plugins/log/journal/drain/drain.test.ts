@@ -219,6 +219,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const drain = drainOf(flaky);
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([first]));
     await expect(drain.step()).rejects.toThrow('away');
+    expect(drain.isCaughtUp).toBe(false);
     appendFileSync(pathOf(instance.folder, 1), encodeFrames(others));
     isAway = false;
     while ((await drain.step()) && !drain.isCaughtUp);
