@@ -1,5 +1,5 @@
 /** Records and stores for the tests of the journal. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LogQuery } from '../../../../core/log/store.ts';
@@ -13,6 +13,21 @@ export function folder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-journal-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
+
+/** The file of a descriptor of this process; empty where the descriptor is closed by now, as that of the listing itself. */
+function fileOf(descriptor: string): string {
+  try {
+    return readlinkSync(join('/proc/self/fd', descriptor));
+  } catch {
+    return '';
+  }
+}
+
+/** The files below a folder that this process has open, deleted ones too. */
+export const openBelow = (path: string): string[] =>
+  readdirSync('/proc/self/fd')
+    .map(fileOf)
+    .filter((file) => file.startsWith(path));
 
 /** The n-th id of a millisecond. */
 export function idAt(ms: number, number = 0): string {

@@ -22,7 +22,7 @@ import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { begin, everything, finished, folder, idAt, request } from '../scene.ts';
+import { begin, everything, finished, folder, idAt, openBelow, request } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -124,6 +124,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
       .split('\n')
       .map((line) => JSON.parse(line).record);
     expect(letters).toEqual(bad);
+    expect(openBelow(join(root, 'dead-letter.jsonl'))).toEqual([]);
   });
 
   test('an entry that is not a record keeps its bodies in the dead letters', async () => {
@@ -204,6 +205,36 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     }
     expect(await ids()).toHaveLength(200);
     expect(drain.drained).toBe(200);
+  });
+
+  test('the parts of a batch grow again when the store is quick again', async () => {
+    const slowness = { most: 30 };
+    const sizes: number[] = [];
+    const slow: Store = {
+      ...store,
+      insert: async (rows) => {
+        if (rows.length > slowness.most) {
+          throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014', errcode: 5 });
+        }
+        sizes.push(rows.length);
+        await store.insert(rows);
+      },
+    };
+    const drain = drainOf(slow);
+    const stores = async (first: number): Promise<void> => {
+      const frames: Frame[] = Array.from({ length: 200 }, (_, at) => ({
+        kind: FINISHED,
+        payload: JSON.stringify(finished({ number: first + at })),
+      }));
+      appendFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
+      while (drain.drained < first + 200) await drain.step().catch(() => {});
+    };
+    await stores(0);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(30);
+    slowness.most = Infinity;
+    await stores(200);
+    expect(Math.max(...sizes)).toBeGreaterThanOrEqual(100);
+    drain.close();
   });
 
   test('records that are written while the store is away are stored before the drain counts as complete', async () => {
@@ -410,6 +441,25 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     drain.close();
   });
 
+  test('a gateway that stops notes what is stored, so that records that are deleted later do not come back', async () => {
+    // the cursor is written once a second while records come, and no time passes here
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const drain = drainOf();
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames()));
+    while ((await drain.step()) && !drain.isCaughtUp);
+    drain.close();
+    expect(readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
+  });
+
+  test('a gateway whose journal was deleted stops without a fault', async () => {
+    const drain = drainOf();
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames()));
+    while ((await drain.step()) && !drain.isCaughtUp);
+    rmSync(instance.folder, { recursive: true });
+    expect(() => drain.close()).not.toThrow();
+  });
+
   test('a gateway that stops leaves the journals of dead gateways that it has not stored to the next one', async () => {
     const orphan = createInstance(root);
     writeFileSync(pathOf(orphan.folder, 1), encodeFrames(tenFrames()));
@@ -524,6 +574,24 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const next = drainOf();
     while (await next.step());
     expect([await ids(), existsSync(left)]).toEqual([[idAt(begin, 0)], false]);
+    former.close();
+    next.close();
+  });
+
+  test('a journal that a gateway cannot take over stays free for another gateway', async () => {
+    const { folder: left, claim } = createInstance(root);
+    writeFileSync(pathOf(left, 1), encodeFrames(tenFrames()));
+    const cursor = join(left, 'cursor');
+    writeFileSync(cursor, JSON.stringify({ segment: 1, offset: 0, open: [null] }));
+    claim.release();
+    warnings.length = 0;
+    const former = drainOf();
+    while (await former.step());
+    expect(warnings).toEqual([expect.stringContaining('cannot be read')]);
+    rmSync(cursor);
+    const next = drainOf();
+    while (await next.step());
+    expect([(await ids()).length, existsSync(left)]).toEqual([10, false]);
     former.close();
     next.close();
   });

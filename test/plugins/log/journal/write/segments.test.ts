@@ -1,5 +1,5 @@
 /** The folder of a journal: its lock, where the file system has none, and where the folder goes away and comes back. */
-import { mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import {
   segmentsOf,
 } from '../../../../../plugins/log/journal/write/segments.ts';
 import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
-import { folder } from '../scene.ts';
+import { folder, openBelow } from '../scene.ts';
 
 test('a data directory without locks is refused, and not changed', () => {
   const place = folder();
@@ -80,21 +80,6 @@ test('only folders of journals are adopted, not one of the own process, and not 
   expect(adoptOrphans(join(place.path, 'nowhere'), new Set())).toEqual([]);
   place.remove();
 });
-
-/** The file of a descriptor of this process; empty where the descriptor is closed by now, as that of the listing itself. */
-function fileOf(descriptor: string): string {
-  try {
-    return readlinkSync(join('/proc/self/fd', descriptor));
-  } catch {
-    return '';
-  }
-}
-
-/** The files below a folder that this process has open, deleted ones too. */
-const openBelow = (path: string): string[] =>
-  readdirSync('/proc/self/fd')
-    .map(fileOf)
-    .filter((file) => file.startsWith(path));
 
 test('a journal that is removed leaves no file open', () => {
   const place = folder();
