@@ -227,6 +227,16 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(far), (await seen(three))?.requests)).toBe(4);
   });
 
+  // a gateway that registers itself waits 300 ms for Redis: where the machine stands still for longer, it counts alone
+  test('if Redis has forgotten the gateway: it registers, and Redis decides', { retry: 2 }, async () => {
+    const three = limited('forgotten', { requests: 3 });
+    const [far, near] = [await ledgerAt(own.server.url), await ledgerAt(own.server.url)];
+    for (let at = 0; at < 3; at++) await near.reserve(asking([three]));
+    await forget();
+    expect((await far.reserve(asking([three]))).refusal?.lack).toBe('requests');
+    expect((await seen(three))?.requests).toBe(3);
+  });
+
   test('if Redis has no memory left for several at one time', async () => {
     const one = limited('full', { requests: 100_000, tokens: 1_000_000, budgets: [budget(10n ** 9n)] });
     const ledger = ledgerOver(await connected(own.server.url));
