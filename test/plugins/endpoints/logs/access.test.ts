@@ -51,6 +51,7 @@ describe('with keys', () => {
     ['refuses another scheme', keyed, { authorization: `Basic ${key}` }, 401],
     ['refuses the key of a caller', keyed, { authorization: 'Bearer a-caller-key' }, 401],
     ['refuses a session that is over', keyed, { cookie: session(noon - 1) }, 401],
+    ['refuses a session at the moment of its end', keyed, { cookie: session(noon) }, 401],
     ['refuses a session of another key', keyed, { cookie: session(noon + 1, 'the-former-key') }, 401],
     ['refuses the admin key itself as a session', keyed, { cookie: `gateway_admin=${key}` }, 401],
     [

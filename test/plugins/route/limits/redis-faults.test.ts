@@ -5,6 +5,7 @@ import type { RedisClient } from '../../../../core/host/redis.ts';
 import { Missed } from '../../../../plugins/route/limits/counts/missed.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import { ParentCounts } from '../../../../plugins/route/limits/counts/parent.ts';
+import { Window } from '../../../../plugins/route/limits/counts/window.ts';
 import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
 import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
@@ -396,6 +397,47 @@ describe('a count that Redis has missed', () => {
       missed.wasTold();
     }
     expect([requests, tokens]).toEqual([30 * 600, 30 * 600 * 7]);
+  });
+
+  test('is that of the messages after the last one that Redis received', () => {
+    const missed = new Missed();
+    const counted: number[] = [];
+    for (const number of [4, 5, 6]) missed.perhaps({ name: 'former', number }, () => void counted.push(number));
+    missed.heard('former', 5);
+    expect([counted, missed.isEmpty]).toEqual([[6], true]);
+  });
+
+  test('is replaced by all that the gateway has admitted, where Redis has lost everything', () => {
+    const missed = new Missed();
+    const [one, now] = [limited('lost', { requests: 5 }), Date.now()];
+    missed.requests([one], now);
+    // a call that Redis did not take
+    expect(missed.next()).not.toBeNull();
+    missed.requests([one], now);
+    const requests = new Window();
+    requests.add(now, 3);
+    missed.lost([{ subject: one, requests, tokens: new Window() }]);
+    expect(missed.next()?.values.map((value) => value.requests)).toEqual([[[now, 3]]]);
+    missed.wasTold();
+    expect(missed.next()).toBeNull();
+  });
+
+  test('without spending lets nobody read the log again', async () => {
+    const one = limited('unspent', { requests: 9, budgets: [budget(100n)] });
+    const { ledger, away, back } = await farFrom(own.server.url);
+    const reads: string[] = [];
+    ledger.readAgain = () => void reads.push('again');
+    await touch(ledger);
+    await away();
+    ledger.settle(await holdOf(ledger, [one]), 0);
+    await back();
+    await expect.poll(async () => (await touch(ledger), (await seen(one))?.requests)).toBe(1);
+    await registered(ledger);
+    expect(reads).toEqual([]);
+    await away();
+    ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
+    await back();
+    await expect.poll(async () => (await touch(ledger), reads)).toEqual(['again']);
   });
 
   test('is sent in calls of at most two hundred values, each value once', () => {
