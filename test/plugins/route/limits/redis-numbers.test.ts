@@ -321,11 +321,17 @@ test('the holds of a gateway are in Redis again after Redis was emptied, althoug
   expect(await own.redis.ttl('model-gateway:{limits}:running:meta.x running')).toBeGreaterThan(0);
 });
 
-test('requests at one time that need the same sum read it once', async () => {
+test('requests that need the same sum while it is read share one read', async () => {
   const one = limited('once', { budgets: [budget('total', 1000n)] });
   const ledger = await ledgerAt(own.server.url);
+  const sum = Promise.withResolvers<bigint>();
   let reads = 0;
-  ledger.seeds.read = async () => (reads++, 0n);
-  await Promise.all([1, 2, 3].map(() => holdOf(ledger, [one])));
+  ledger.seeds.read = () => (reads++, sum.promise);
+  const holds = [1, 2, 3].map(() => holdOf(ledger, [one]));
+  // Redis answers in order, so it has answered all three
+  await ledger.levels([one]);
+  await new Promise((resolve) => setImmediate(resolve));
+  sum.resolve(0n);
+  await Promise.all(holds);
   expect(reads).toBe(1);
 });
