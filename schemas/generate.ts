@@ -55,8 +55,8 @@ export async function shippedPlugins(): Promise<Documented[]> {
   for (const stage of folders(pluginsFolder)) {
     for (const file of candidates(new URL(`${stage}/`, pluginsFolder))) {
       const module = (await import(file.href)) as { default?: Partial<Documented> };
-      const { name, summary, schema } = module.default ?? {};
-      if (name !== undefined && summary !== undefined && schema !== undefined) found.push({ name, summary, schema });
+      const { name, summary, schema = noOptions } = module.default ?? {};
+      if (name !== undefined && summary !== undefined) found.push({ name, summary, schema });
     }
   }
   return found;

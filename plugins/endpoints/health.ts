@@ -43,7 +43,6 @@ const probed = (status: Probe['status'], code: number): Answer =>
 export default definePlugin({
   name: 'endpoints/health',
   summary: 'GET /: health of the gateway and of its stores; /health/live and /health/ready',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, checkHealth, isLeaving }) {
     routes.add({
       method: 'GET',

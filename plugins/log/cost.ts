@@ -18,7 +18,6 @@ import { definePlugin } from '../../core/host/plugin.ts';
 export default definePlugin({
   name: 'log/cost',
   summary: 'cost of each request in dollars, from usage and catalogue prices',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     hooks.settle.tap((record, { createdAt: begin }) => {
       const { served, request } = record;

@@ -19,7 +19,6 @@ import { promptEstimate, tokensIn } from '../../core/wire/estimate.ts';
 export default definePlugin({
   name: 'log/estimate',
   summary: 'token counts that a provider did not give, estimated from the text and flagged',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     // EARLY: plugins that compute with the counts, such as log/cost, must come after this tap
     hooks.settle.tap({ stage: EARLY }, (record) => {

@@ -17,7 +17,6 @@ import type { Fields } from '../../core/wire/fields.ts';
 export default definePlugin({
   name: 'normalise/reasoning',
   summary: 'reasoning_effort and reasoning, checked and made one; the effort of auto-routed requests',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, state, logger }) {
     const refused = state('refused efforts', () => new Set<string>());
     hooks.normalise.tap({ stage: EARLY }, withReasoning);

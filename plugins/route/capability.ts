@@ -166,7 +166,6 @@ const needs: readonly Need[] = [
 export default definePlugin({
   name,
   summary: 'drops providers that lack what a request asks for: reasoning, tools, JSON, images, files, room for the prompt',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config }) {
     const known = needsOf(config);
     hooks.route.tap((candidates, { request, headers }) => {

@@ -14,7 +14,6 @@ import { LATE } from '../../core/pipeline/hooks.ts';
 export default definePlugin({
   name: 'route/keys',
   summary: 'requests are spread over the keys of a provider that has several',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   after: ['route/policy'],
   apply({ hooks, config }) {
     // cost: no tap where there is nothing to spread

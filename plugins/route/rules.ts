@@ -24,7 +24,6 @@ interface Compiled {
 export default definePlugin({
   name,
   summary: 'the candidates of a policy depend on the request: its key, metadata, size, tools, images, reasoning',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config, clock }) {
     const compiled = compile(config);
     if (compiled.size === 0) return;

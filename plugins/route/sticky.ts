@@ -16,7 +16,6 @@ const name = 'route/sticky';
 export default definePlugin({
   name,
   summary: 'requests of one session or conversation go to one target, where its prompt cache is warm',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   after: ['route/policy', 'route/keys'],
   apply({ hooks, config: { routing } }) {
     // cost: no tap where no policy asks for it

@@ -24,7 +24,6 @@ const othersMs = 1000;
 export default definePlugin({
   name,
   summary: 'API keys from the YAML and the store, by Authorization: Bearer, x-api-key or api-key; which models each may use',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: keyCommands,
   apply({ hooks, config, keys, routes, log, state, peers, clock, logger }) {
     const { isGuarded } = config.server;

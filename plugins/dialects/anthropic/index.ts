@@ -10,7 +10,6 @@ import { isVertex, maybeVertexSettings } from '../families/vertex.ts';
 export default definePlugin({
   name: 'dialects/anthropic',
   summary: 'Speaks the Messages API to Anthropic, and to servers that took over that API.',
-  schema: { type: 'object', properties: {}, additionalProperties: false },
   // wire: Vertex AI answers 400 "URL sources are not supported" (BerriAI/litellm#23016, 2026-03), so the gateway fetches images for it
   dialects: [
     {

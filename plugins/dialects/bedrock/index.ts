@@ -35,7 +35,6 @@ export default definePlugin({
   name: 'dialects/bedrock',
   summary:
     'Speaks the Converse API to Amazon Bedrock, with a Bedrock API key, or signed with access keys or by the identity of the machine.',
-  schema: { type: 'object', properties: {}, additionalProperties: false },
   dialects: [bedrock],
   apply() {},
 });

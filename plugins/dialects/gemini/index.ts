@@ -34,7 +34,6 @@ const dialectOf = (
 export default definePlugin({
   name: 'dialects/gemini',
   summary: "Speaks generateContent to Google's Gemini models, at AI Studio and on Vertex AI.",
-  schema: { type: 'object', properties: {}, additionalProperties: false },
   dialects: [
     dialectOf('gemini'),
     dialectOf('google'),

@@ -26,7 +26,6 @@ const dialectOf = (vendor: Vendor): Dialect => ({
 export default definePlugin({
   name: 'dialects/openai-chat',
   summary: 'Speaks chat completions to OpenAI, Azure and the many vendors and servers that took over that API.',
-  schema: { type: 'object', properties: {}, additionalProperties: false },
   dialects: vendors.map(dialectOf),
   apply() {},
 });

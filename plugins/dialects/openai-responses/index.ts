@@ -8,7 +8,6 @@ import { habitsAt } from './habits.ts';
 export default definePlugin({
   name: 'dialects/openai-responses',
   summary: 'Speaks the Responses API, where OpenAI shows summaries of its reasoning and takes encrypted reasoning back.',
-  schema: { type: 'object', properties: {}, additionalProperties: false },
   dialects: [
     {
       name: 'openai-responses',

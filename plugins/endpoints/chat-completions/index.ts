@@ -36,7 +36,6 @@ const withUsageApart = (
 export default definePlugin({
   name: 'endpoints/chat-completions',
   summary: 'POST /v1/chat/completions, plain and streamed, and /v1/completions for older clients',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes }) {
     // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });

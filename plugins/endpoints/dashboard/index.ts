@@ -27,7 +27,6 @@ import type { Part, ViewRequest } from './views.ts';
 export default definePlugin({
   name: 'endpoints/dashboard',
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply(gateway) {
     const { hooks, routes, config, clock, logger, signIns, state } = gateway;
     const watch = state('providers', createProviderWatch);

@@ -13,7 +13,6 @@ const about: About = { summary: 'Turn texts into vectors', body: 'EmbeddingsRequ
 export default definePlugin({
   name: 'endpoints/embeddings',
   summary: 'POST /v1/embeddings: texts as vectors',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes }) {
     const door: Omit<Door, 'path'> = { parse: parseEmbeddingRequest, encode: encodeVectors, encoder: neverStreams, about };
     for (const path of ['/v1/embeddings', '/embeddings']) routes.addDoor({ path, ...door });

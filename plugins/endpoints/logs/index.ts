@@ -18,7 +18,6 @@ import { describeGateway } from './status.ts';
 export default definePlugin({
   name: 'endpoints/logs',
   summary: 'GET /api/logs, /api/stats and more: the request log, its export and its live tail',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: logCommands,
   apply({ hooks, routes, log, clock, config, checkHealth, peers }) {
     const tail = new LiveTail({ log, peers });

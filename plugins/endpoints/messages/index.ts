@@ -39,7 +39,6 @@ const aboutCount: About = {
 export default definePlugin({
   name,
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, dialects }) {
     const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
     // after normalise/reasoning, which gives an effort to requests that name none

@@ -36,7 +36,6 @@ const aboutOne: About = { summary: 'One model', answer: { 'application/json': ['
 export default definePlugin({
   name: 'endpoints/models',
   summary: 'GET /v1/models: the catalogue with capabilities and prices',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, config, clock }) {
     const policies = policiesOf(config);
     const catalogue = new Catalogue(config, policies);

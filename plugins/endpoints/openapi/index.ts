@@ -5,7 +5,6 @@ import { documentOf } from './document.ts';
 export default definePlugin({
   name: 'endpoints/openapi',
   summary: 'GET /openapi.json: every endpoint of this installation as OpenAPI 3.1',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, errorCodes, config: { server } }) {
     let text: Buffer | null = null;
     routes.add({

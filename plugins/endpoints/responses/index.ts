@@ -41,7 +41,6 @@ const aboutDeleted: About = { summary: 'Delete a response that is kept', answer:
 export default definePlugin({
   name: 'endpoints/responses',
   summary: 'POST /v1/responses, plain and streamed; GET and DELETE of responses that are kept',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, hooks, log, clock }) {
     const kept = createKeptResponses({ readerOf: () => log.reader(), clock });
     /** The references of a request, from its parsing until they are looked up. */

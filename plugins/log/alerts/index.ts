@@ -19,7 +19,6 @@ const nothing = { webhook: null, rules: [] };
 export default definePlugin({
   name: 'log/alerts',
   summary: 'tells of errors, latency, cost and dead providers, by `alerts` of the YAML',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, config, state, clock, logger, peers }) {
     const rules = (config.alerts ?? nothing).rules;
     const collector = state('collector', () => new Collector());

@@ -31,7 +31,6 @@ const lookEveryMs = 20;
 export default definePlugin({
   name,
   summary: 'targets that are limited or broken rest, so that nobody waits for them',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: targetCommands,
   apply({ hooks, state, routes, config, metrics, peers, logger }) {
     const targets = state('targets', () => new Targets());

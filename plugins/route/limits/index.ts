@@ -20,7 +20,6 @@ import { Sums } from './sums.ts';
 export default definePlugin({
   name,
   summary: 'limits and budgets by key, model, provider and metadata, from `limits` of the YAML',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: limitCommands,
   atParent: ({ state }) => state('counts', () => new ParentCounts(new MemoryLedger(Date.now))),
   apply(gateway) {

@@ -65,7 +65,6 @@ function speedText(ms: number | null): string {
 export default definePlugin({
   name,
   summary: 'the order in which providers are tried: balanced, weighted, fastest, cheapest, ordered',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, state }) {
     const observed = state('observed', () => new Observed());
     const offers = new Offers(observed);

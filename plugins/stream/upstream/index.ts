@@ -39,7 +39,6 @@ export const upstreamBy = (reach: Reach): AnyPlugin =>
   definePlugin({
     name: 'stream/upstream',
     summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
-    schema: { type: 'object', additionalProperties: false, properties: {} },
     checkup: async (parts) => await (await import('./checkup.ts')).checkProviders(parts),
     apply(gateway) {
       const { hooks, dialects, clock, logger, metrics, state } = gateway;
