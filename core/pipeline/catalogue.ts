@@ -76,17 +76,19 @@ function namesOf(config: Config): Names {
   return { named, entries };
 }
 
+/** Whether the model is in service now. */
+export const isActive = ({ deactivated_at: at }: Model, clock: () => number): boolean => at === null || Date.parse(at) > clock();
+
 export function createCatalogue(config: Config, clock: () => number): Catalogue {
   const { named, entries } = namesOf(config);
   const pass = createPassage(config, entries);
-  const isActive = ({ deactivated_at: at }: Model): boolean => at === null || Date.parse(at) > clock();
 
   return {
     resolve(name, globs) {
       const entry = entries.get(name) ?? pass(name);
       if (entry === undefined) throw notFound(name, config, usable(named, globs));
-      if (entry.models.every(isActive)) return entry.resolved;
-      const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
+      if (entry.models.every((model) => isActive(model, clock))) return entry.resolved;
+      const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model, clock));
       if (candidates.length > 0) return { ...entry.resolved, candidates };
       const date = entry.models[0]?.deactivated_at ?? '';
       throw new GatewayError(

@@ -5,7 +5,7 @@
 import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
 import { noted } from '../../core/pipeline/context.ts';
 import type { Config, Policy, Rule } from '../../core/config.ts';
-import { chosen } from '../../core/pipeline/catalogue.ts';
+import { chosen, isActive } from '../../core/pipeline/catalogue.ts';
 import { patternOf } from '../../core/names.ts';
 import { EARLY } from '../../core/pipeline/hooks.ts';
 import { hasImages } from '../../core/wire/turns.ts';
@@ -30,8 +30,7 @@ export default definePlugin({
     hooks.route.tap({ stage: EARLY - 1 }, (candidates, context) => {
       const rules = context.addressing === 'provider' ? undefined : compiled.get(context.policy);
       const rule = rules?.find(({ holds }) => holds.every((one) => one(context)));
-      const left =
-        rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
+      const left = rule?.candidates.filter(({ model }) => isActive(model, clock)) ?? [];
       if (left.length === 0) return candidates;
       // the candidates of the rule may include a fallback, which must not be asked twice
       return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !left.some((one) => one.mapping === mapping))];
