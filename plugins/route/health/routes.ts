@@ -8,6 +8,7 @@ import { didYouMean } from '../../../core/names.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import { stands } from './target.ts';
 import type { Standing } from './target.ts';
+import { accountOf } from './targets.ts';
 import type { Targets } from './targets.ts';
 
 /** One target, as `GET /api/targets` shows it. */
@@ -109,7 +110,7 @@ export function addTargetRoutes(routes: Routes, { targets, reach: { all, has }, 
 }
 
 /** The id of the provider, without the number of its key. */
-const providerOf = (target: string): string => target.slice(0, target.indexOf('/')).replace(/#\d+$/, '');
+const providerOf = (target: string): string => accountOf(target).replace(/#\d+$/, '');
 
 const order: readonly ShownTarget['state'][] = ['standing', 'trying', 'resting'];
 const stateOf: Readonly<Record<Standing['is'], ShownTarget['state']>> = {
