@@ -3,6 +3,7 @@
  * blocks of tools that the provider runs, citations, and fields beside the content.
  */
 import type { Chunk } from '../../../core/chat.ts';
+import { unknownUsage } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
 import { form } from './form.ts';
@@ -93,6 +94,6 @@ export class Natives {
 /** The answer of the endpoint that counts tokens. The request costs nothing. */
 export const countChunks = (body: Fields): readonly Chunk[] => [
   nativeChunk('count', body),
-  { type: 'usage', usage: { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+  { type: 'usage', usage: { ...unknownUsage, input: 0, answer: 0 } },
   { type: 'finish', choice: 0, reason: 'completed', native: null },
 ];

@@ -3,6 +3,7 @@
  * provider counts if it can; otherwise the gateway estimates the count.
  */
 import type { Chunk, ChatRequest, ContentPart } from '../../../core/chat.ts';
+import { unknownUsage } from '../../../core/chat.ts';
 import { bodyFields } from '../../../core/wire/checks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
@@ -36,7 +37,7 @@ export function estimated(request: ChatRequest): ChunkSource {
   tokens += promptEstimate({ ...request, messages: texts }) ?? 0;
   const chunks: Chunk[] = [
     { type: 'native', choice: 0, form, name: 'count', value: { input_tokens: tokens } },
-    { type: 'usage', usage: { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    { type: 'usage', usage: { ...unknownUsage, input: 0, answer: 0 } },
     { type: 'finish', choice: 0, reason: 'completed', native: null },
   ];
   return sourceOf(chunks);

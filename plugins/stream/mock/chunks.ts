@@ -2,6 +2,7 @@
  * Turns an answer into chunks and counts its tokens: reasoning, text, tool calls, one `finish` for each choice, and the usage at the end.
  */
 import type { Chunk } from '../../../core/chat.ts';
+import { unknownUsage } from '../../../core/chat.ts';
 import type { MockAnswer } from './answer.ts';
 import { pieces } from './tokens.ts';
 
@@ -42,10 +43,7 @@ export function* toChunks(answer: MockAnswer, { requestId, choices, maxTokens, s
     yield finish(choice, budget.isCut, answer);
     total += budget.spent;
   }
-  yield {
-    type: 'usage',
-    usage: { input: answer.promptTokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: total - reasoning, reasoning },
-  };
+  yield { type: 'usage', usage: { ...unknownUsage, input: answer.promptTokens, answer: total - reasoning, reasoning } };
 }
 
 function* within(budget: Budget, text: string): Generator<string, void> {

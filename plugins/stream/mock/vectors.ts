@@ -3,6 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Chunk, ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
+import { unknownUsage } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { promptEstimate } from '../../../core/wire/estimate.ts';
 
@@ -25,10 +26,7 @@ export function vectorChunks(request: ChatRequest, { inputs, dimensions }: Embed
       at,
       vector: vectorOf(JSON.stringify(input), dimensions ?? usualDimensions),
     })),
-    {
-      type: 'usage',
-      usage: { input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null },
-    },
+    { type: 'usage', usage: { ...unknownUsage, input: promptEstimate(request), answer: 0 } },
     { type: 'finish', choice: 0, reason: 'completed', native: 'stop' },
   ];
 }

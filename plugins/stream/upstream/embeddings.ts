@@ -1,5 +1,6 @@
 /** Asks a provider for vectors. A list that is longer than the provider takes is sent as several calls, some of them at one time. */
 import type { ChatRequest, Chunk, EmbeddingAsk, Usage } from '../../../core/chat.ts';
+import { unknownUsage } from '../../../core/chat.ts';
 import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
@@ -58,14 +59,7 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
 const tokensOf = (parts: readonly Part[]): number | null =>
   parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0);
 
-const usageOf = (input: number | null): Usage => ({
-  input,
-  cacheRead: null,
-  cacheWrite: null,
-  cacheWrite1h: null,
-  answer: 0,
-  reasoning: null,
-});
+const usageOf = (input: number | null): Usage => ({ ...unknownUsage, input, answer: 0 });
 
 function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
   return [
