@@ -174,7 +174,7 @@ function withFallbacks(
 
 /** The candidates that are asked before any fallback: those that are not ruled out and are no fallbacks. */
 export const beforeFallbacks = (candidates: readonly Candidate[]): readonly Candidate[] =>
-  thawed(candidates).filter(({ dropped, isFallback }) => dropped === null && !isFallback);
+  thawed(candidates).filter((candidate) => stands(candidate) && !candidate.isFallback);
 
 /**
  * The candidates with `ordered` in front, and the fallbacks in their place: behind all others, or earlier, so that the last call
@@ -188,7 +188,7 @@ export function inOrder(
 ): readonly Candidate[] {
   if (ordered.length === candidates.length) return ordered;
   const all = thawed(candidates);
-  const dropped = all.filter((candidate) => candidate.dropped !== null);
+  const dropped = all.filter((candidate) => !stands(candidate));
   if (fallbacks.length === 0) return [...ordered, ...dropped];
   const place = Math.max(1, maxAttempts - 1);
   return [...ordered.slice(0, place), ...all.filter(isStandby), ...ordered.slice(place), ...dropped];
@@ -200,7 +200,7 @@ export function inOrder(
  */
 export function inOrderStill(candidates: readonly Candidate[], policy: Policy): readonly Candidate[] {
   if (policy.fallbacks.length === 0) return candidates;
-  const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
+  const behind = candidates.filter((candidate) => stands(candidate) && candidate.isBehind === true);
   const others = candidates.filter((candidate) => !behind.includes(candidate));
   const standing = others.filter(stands);
   const placed = inOrder(beforeFallbacks(standing), others, policy);

@@ -77,7 +77,7 @@ function turned(group: readonly Candidate[], { turns, begun, isPeek, thinker }: 
   const order = [...standing.slice(start), ...standing.slice(0, start)];
   if (same < 0 && known === undefined) begun.set(id, { turn, order });
   if (same < 0 && !isPeek) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
-  return [...order, ...group.filter(({ dropped }) => dropped !== null)];
+  return [...order, ...group.filter((candidate) => !stands(candidate))];
 }
 
 /**
@@ -87,7 +87,7 @@ function turned(group: readonly Candidate[], { turns, begun, isPeek, thinker }: 
 function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
   for (const [id, { order }] of begun ?? []) {
     const passed = order.findIndex(({ target }) =>
-      candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true),
+      candidates.some((candidate) => candidate.target === target && stands(candidate) && candidate.isBehind !== true),
     );
     if (passed > 0) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
   }

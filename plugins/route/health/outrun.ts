@@ -66,7 +66,7 @@ export class Outrun {
     return [
       ...before,
       ...(isDryRun ? behind.map((candidate) => explained(candidate, leftOf(candidate))) : behind),
-      ...candidates.filter(({ dropped }) => dropped !== null),
+      ...candidates.filter((candidate) => !stands(candidate)),
     ];
   }
 

@@ -125,7 +125,7 @@ export class Admission {
   /** Drops candidates without a known price, where a budget refuses them. */
   #withKnownPrices(candidates: readonly Candidate[], caller: readonly Subject[], { request }: Normalised): readonly Candidate[] {
     return candidates.map((candidate) => {
-      if (candidate.dropped !== null || candidate.answeredBy !== null) return candidate;
+      if (!stands(candidate) || candidate.answeredBy !== null) return candidate;
       for (const subject of [...caller, ...this.#parts.rules.ofCandidate(candidate)]) {
         const cap = subject.caps.budgets.find(({ refusesUnknown }) => refusesUnknown);
         if (cap !== undefined && priceAt(candidate, measureOf(request)) === null) return withoutPrice(candidate, subject, cap);
@@ -315,7 +315,7 @@ function dearest(candidates: readonly Candidate[], measure: Measure): bigint {
   let last: Candidate | null = null;
   for (const candidate of candidates) {
     // the keys of a pool have the same prices
-    if (candidate.dropped !== null || candidate.mapping === last?.mapping) continue;
+    if (!stands(candidate) || candidate.mapping === last?.mapping) continue;
     last = candidate;
     const price = priceAt(candidate, measure) ?? 0n;
     if (price > most) most = price;

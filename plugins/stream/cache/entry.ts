@@ -1,5 +1,6 @@
 /** An answer as the cache keeps it, and how it is recorded from the chunks of a provider. */
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
+import { stands } from '../../../core/pipeline/context.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
@@ -44,7 +45,7 @@ function uncharged(chunk: Chunk): Chunk {
 export const giverOf = ({ provider, model, externalId }: Entry, candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.find(
     (candidate) =>
-      candidate.dropped === null &&
+      stands(candidate) &&
       candidate.mapping.externalId === externalId &&
       candidate.provider.id === provider &&
       candidate.model.id === model,

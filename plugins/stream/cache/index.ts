@@ -6,6 +6,7 @@
  */
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Attempt, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
+import { stands } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
@@ -137,7 +138,7 @@ class Cache {
   /** The candidates, or the one that gave the kept answer. */
   look(candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> {
     const wish = wishOf(context);
-    if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
+    if (wish === null || !candidates.some(stands)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
     const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, waits: null };
     this.#uses.set(context, use);

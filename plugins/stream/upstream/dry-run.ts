@@ -19,12 +19,12 @@ export function expressible(
   dialects: ReadonlyMap<string, Dialect>,
 ): readonly Candidate[] {
   const tried = candidates.map((candidate) => {
-    const error = candidate.dropped === null ? refusalOf(candidate, context, dialects) : null;
+    const error = stands(candidate) ? refusalOf(candidate, context, dialects) : null;
     return error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error });
   });
   const standing = tried.filter(stands);
   const refused = tried.filter((candidate, at) => candidate !== candidates[at]);
-  return [...standing, ...refused, ...candidates.filter(({ dropped }) => dropped !== null)];
+  return [...standing, ...refused, ...candidates.filter((candidate) => !stands(candidate))];
 }
 
 function refusalOf(
