@@ -36,7 +36,7 @@ interface Guesser {
 }
 
 /** Somebody who sends an admin key. */
-export interface Claimant {
+interface Claimant {
   /** The client's address; null: the request comes from this process. */
   readonly address: string | null;
   readonly logger: Logger;

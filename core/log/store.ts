@@ -88,7 +88,7 @@ export const orders = ['desc', 'asc'] as const;
 export type Order = (typeof orders)[number];
 
 /** What each read of a `LogReader` takes. */
-export interface ReadOptions {
+interface ReadOptions {
   /** Aborted when nobody waits for the read any more: then it is not begun, and a search ends. */
   readonly signal?: AbortSignal;
 }

@@ -8,7 +8,7 @@ import { CustomInput, inputSchema, isFreeText } from '../../../core/wire/custom-
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 
 /** A body without custom tools, and the changes that were made to it. */
-export interface Uncustomised {
+interface Uncustomised {
   readonly body: Fields;
   readonly names: readonly string[];
   readonly adjustments: readonly Adjustment[];

@@ -32,7 +32,7 @@ export async function seenByAll(watch: ProviderWatch, peers: Peers | null): Prom
 }
 
 /** What two processes have seen of one provider. */
-export function seenTogether(one: Seen | null, other: Seen | null): Seen | null {
+function seenTogether(one: Seen | null, other: Seen | null): Seen | null {
   if (one === null || other === null) return one ?? other;
   const latest = (one.lastFailedAt ?? 0) >= (other.lastFailedAt ?? 0) ? one : other;
   return {

@@ -13,7 +13,7 @@ import { pageFields, timeFilters } from '../../../core/log/filters.ts';
 import { leanScript, leanStyle } from './lean.ts';
 
 /** One file in memory. */
-export interface StaticFile {
+interface StaticFile {
   /** The content type. */
   readonly type: string;
   readonly bytes: Buffer;

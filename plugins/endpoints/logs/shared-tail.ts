@@ -5,7 +5,7 @@
 import type { LoggedRequest, LogReader } from '../../../core/log/store.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 
-export interface SharedTailParts {
+interface SharedTailParts {
   readonly peers: Peers;
   reader(): LogReader | null;
   /** Whether this worker has a watcher. */

@@ -148,7 +148,7 @@ export const runByCaller: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** The types of items for calls of a caller's tools. */
-export type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
+type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
 
 const callTypes: ReadonlyMap<unknown, CallType> = new Map<unknown, CallType>([
   ['custom', 'custom_tool_call'],

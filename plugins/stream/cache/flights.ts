@@ -8,7 +8,7 @@ import type { Entry } from './entry.ts';
 export type Turn = Entry | 'ask';
 
 /** Why there is no answer for the waiting requests. */
-export type Miss = 'failed' | 'left';
+type Miss = 'failed' | 'left';
 
 /** A request that uses the cache. */
 export interface Traveller {

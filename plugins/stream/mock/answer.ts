@@ -21,7 +21,7 @@ export interface MockAnswer {
 }
 
 /** One tool call of an answer. */
-export interface MockCall {
+interface MockCall {
   /** The name of the tool. */
   readonly name: string;
   /** The arguments as JSON. */

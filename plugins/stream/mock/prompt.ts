@@ -33,7 +33,7 @@ export const grammar = {
 } as const satisfies Record<string, Rule>;
 
 /** The name of an instruction, without brackets. */
-export type InstructionName = keyof typeof grammar;
+type InstructionName = keyof typeof grammar;
 
 /** The examples of all instructions, on one line. */
 export const knownForms: string = Object.values(grammar)
