@@ -21,6 +21,7 @@ import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { framingHeaders, isHeaderName, oncePerName } from '../names.ts';
 import { collect, openStream } from './stream.ts';
+import { frozenRequest } from '../taps/returns.ts';
 import { isThenable } from '../taps/runners.ts';
 import { thawed } from '../wire/fields.ts';
 
@@ -87,7 +88,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
   const given = await body();
   exchange.cancellation.throwIfCancelled();
-  const request = frozen(door.parse(given, exchange.headers, exchange.params));
+  const request = frozenRequest(door.parse(given, exchange.headers, exchange.params));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
@@ -126,15 +127,6 @@ function refuseOtherWords({ headers }: Exchange): void {
       { param: name },
     );
   }
-}
-
-/**
- * safety: all taps get the same request, so none may change it; a tap may return another one.
- * cost: the messages themselves are many, so they are not frozen.
- */
-function frozen(request: ChatRequest): ChatRequest {
-  Object.freeze(request.messages);
-  return Object.freeze(request);
 }
 
 /** Identifies the caller. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */

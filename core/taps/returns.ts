@@ -164,7 +164,7 @@ function isRecord(value: unknown, given: unknown): boolean {
 // safety: without these, a tap could change what another plugin has returned,
 // and so the other requests to which that plugin gives the same object.
 // cost: not all of a value is frozen, as a request has many messages
-function fixRequest(request: { readonly messages: object }): unknown {
+export function frozenRequest<Request extends { readonly messages: object }>(request: Request): Request {
   Object.freeze(request.messages);
   return Object.freeze(request);
 }
@@ -198,7 +198,7 @@ function fixPrincipal(principal: { readonly metadata: Texts }): unknown {
 export const returns: Readonly<Record<string, Returns>> = {
   auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal, fix: fixPrincipal },
   metadata: { expected: 'an object of texts', holds: isOfTexts, fix: fixMetadata },
-  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: fixRequest },
+  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: frozenRequest },
   route: { expected: 'a list of candidates', holds: isListOfCandidates, fix: fixList },
   explain: {
     expected: 'an explanation: { object, candidates, limits }',
