@@ -88,9 +88,9 @@ export const bail =
   };
 
 function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
-  const decided = checked(value, undefined, tap);
-  remember(decided, tap, context);
-  return decided;
+  const found = checked(value, undefined, tap);
+  remember(found, tap, context);
+  return found;
 }
 
 /**
