@@ -71,11 +71,12 @@ export class Sums {
   /** Null: not known yet. */
   spentBefore(subject: Subject, per: Budget['per'], start: number): bigint | null {
     if (this.#parts.log.reader() === null) return 0n;
-    if (this.#stale.has(subject.id)) return this.#single.get(`${subject.id} ${per} ${start}`) ?? null;
+    const single = this.#single.get(sumName(subject, per, start)) ?? null;
+    if (this.#stale.has(subject.id)) return single;
     if (start > this.#since) return 0n;
     const read = this.#read.get(nameOf({ by: subject.by, per }));
-    if (read === undefined || read.start !== start) return this.#single.get(`${subject.id} ${per} ${start}`) ?? null;
-    return read.spent.get(subject.value) ?? this.#single.get(`${subject.id} ${per} ${start}`) ?? (read.isWhole ? 0n : null);
+    if (read === undefined || read.start !== start) return single;
+    return read.spent.get(subject.value) ?? single ?? (read.isWhole ? 0n : null);
   }
 
   /** Reads all sums, and goes on trying in the background where the log cannot be read within this time. */
@@ -127,7 +128,7 @@ export class Sums {
 
   /** Reads the sum of one value where it is not known. Rejects where the log cannot be read. */
   async readOne(subject: Subject, per: Budget['per'], start: number): Promise<void> {
-    const name = `${subject.id} ${per} ${start}`;
+    const name = sumName(subject, per, start);
     const asking = this.#asking.get(name) ?? this.#askOne(subject, per, { start, name }).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asking);
     await asking;
@@ -162,6 +163,8 @@ export class Sums {
 }
 
 const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
+
+const sumName = ({ id }: Subject, per: Budget['per'], start: number): string => `${id} ${per} ${start}`;
 
 const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
 
