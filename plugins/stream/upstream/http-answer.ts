@@ -152,8 +152,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   }
 
   #drain(): Buffer {
-    const [first] = this.#parts as [Buffer];
-    const bytes = this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#waiting);
+    const bytes = this.peek() as Buffer;
     this.#drop();
     this.#resume();
     return bytes;
