@@ -55,17 +55,18 @@ function kindsIn(messages: readonly Message[]): number {
   return kinds;
 }
 
-const listOf = ({ model }: Able): readonly string[] => model.stated?.input_modalities ?? [];
+/** The kinds of input that the catalogue names for a model; empty where it names none. */
+const inputsOf = ({ model }: Able): readonly string[] => model.stated?.input_modalities ?? [];
 
 /**
  * Whether a model reads this kind of input. A model without a list may read all kinds. A list of text and image says little
  * about other kinds, because catalogues often name no more: such a model is dropped only where another candidate names the kind.
  */
 function reads(candidate: Able, kind: Kind, among: readonly Able[]): boolean {
-  const list = listOf(candidate);
+  const list = inputsOf(candidate);
   if (list.length === 0 || list.includes(kind)) return true;
   const mayBeMore = list.every((one) => one === 'text' || one === 'image') && list.includes('image');
-  return mayBeMore && !among.some((other) => listOf(other).includes(kind));
+  return mayBeMore && !among.some((other) => inputsOf(other).includes(kind));
 }
 
 const input = (kind: Kind, what: string): Need => ({
