@@ -9,7 +9,7 @@ import { errorTable, GatewayError } from '../errors.ts';
 import { refusalOf } from '../exit.ts';
 import { guard } from '../taps/guard.ts';
 import type { Guard } from '../taps/guard.ts';
-import { createHooks, withCheck } from '../pipeline/hooks.ts';
+import { createHooks, statusWith, withCheck } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport, Hooks } from '../pipeline/hooks.ts';
 import { returnsWith } from '../taps/returns.ts';
 import type { FieldKinds } from '../taps/returns.ts';
@@ -170,7 +170,7 @@ async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight
   const checked = inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report;
   if (redis === null || skip.has('redis')) return checked;
   const check = await redis.health();
-  return { ...checked, redis: check, status: check.connected || checked.status !== 'ok' ? checked.status : 'degraded' };
+  return { ...checked, redis: check, status: statusWith(checked, check) };
 }
 
 /** The health check while requests are refused, because the limits of running requests were reached a moment ago. */

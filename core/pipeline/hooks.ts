@@ -67,10 +67,14 @@ const notConfigured: HealthCheck = { connected: false, error: 'not configured' }
 /** The report before its checks. */
 export const unchecked: HealthReport = { status: 'ok', redis: notConfigured, database: notConfigured };
 
+/** The status of the report with one more check. */
+export const statusWith = ({ status }: HealthReport, { connected }: HealthCheck): HealthReport['status'] =>
+  connected || status !== 'ok' ? status : 'degraded';
+
 /** The report with one more check, under a name of the plugin's own. A check that fails makes an `ok` gateway `degraded`. */
 export const withCheck = (report: HealthReport, name: string, check: HealthCheck): HealthReport => ({
   ...report,
-  status: check.connected || report.status !== 'ok' ? report.status : 'degraded',
+  status: statusWith(report, check),
   checks: { ...report.checks, [name]: check },
 });
 

@@ -1,3 +1,4 @@
+import { statusWith } from '../../../core/pipeline/hooks.ts';
 import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import type { StoreClient } from './drain/client.ts';
@@ -36,7 +37,7 @@ export function createHealth(
       asked = faultOf();
     }
     const fault = trouble() ?? (await asked);
-    if (fault === null) return { ...report, database: { connected: true } };
-    return { ...report, status: report.status === 'ok' ? 'degraded' : report.status, database: { connected: false, error: fault } };
+    const database = fault === null ? { connected: true } : { connected: false, error: fault };
+    return { ...report, status: statusWith(report, database), database };
   };
 }

@@ -23,6 +23,7 @@ import { issuedThoughts, withIssuers } from './issuers.ts';
 import { called, Place } from './place.ts';
 import { createMemory } from './memory.ts';
 import type { Recall, Shared, Thought } from './memory.ts';
+import { statusWith } from '../../../core/pipeline/hooks.ts';
 
 const schema = {
   type: 'object',
@@ -88,7 +89,7 @@ export default definePlugin<Options>({
     hooks.health.tapPromise(async (report, { skip }) => {
       if (skip.has('redis')) return report;
       const check = await own.health();
-      return { ...report, redis: check, status: check.connected || report.status !== 'ok' ? report.status : 'degraded' };
+      return { ...report, redis: check, status: statusWith(report, check) };
     });
     return () => own[Symbol.dispose]();
   },
