@@ -1,6 +1,6 @@
 /** A framer for streams of lines, such as JSON with one object on each line. A dialect without server-sent events uses it in `frames`. */
 import type { Framer, WireEvent } from './dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { eventTooLarge } from './upstream-error.ts';
 
 /**
  * Makes the framer of one stream. Each line is an event without a name; a blank line gives
@@ -13,9 +13,7 @@ export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: nu
   let heldLength = 0;
 
   const bounded = (line: string): string => {
-    if (Buffer.byteLength(line) > maxEventBytes) {
-      throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
-    }
+    if (Buffer.byteLength(line) > maxEventBytes) throw eventTooLarge(maxEventBytes);
     return line;
   };
   const read = (text: string): WireEvent[] => {

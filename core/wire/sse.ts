@@ -4,7 +4,7 @@
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Framer, WireEvent } from './dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { eventTooLarge } from './upstream-error.ts';
 
 /** Characters that the parser counts beside the data of an event: `data: `, and a line end that it has not recognised yet. */
 const framing = 16;
@@ -33,9 +33,7 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
 
   function read(text: string): WireEvent[] {
     if (!isTooLarge) parser.feed(text);
-    if (isTooLarge && events.length === 0) {
-      throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
-    }
+    if (isTooLarge && events.length === 0) throw eventTooLarge(maxEventBytes);
     const found = events;
     if (found.length > 0) events = [];
     return found;

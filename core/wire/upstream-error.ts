@@ -170,6 +170,10 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
 export const invalidAnswer = (what: string, cause?: unknown): GatewayError =>
   new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
+/** The error for an event of a stream that is larger than the limit. */
+export const eventTooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxBytes} bytes.`);
+
 /**
  * The object in an event of a stream. Throws what `errorIn` makes of the body of an event that is called `error`, and
  * `upstream_invalid_response` where any other event is no JSON object.

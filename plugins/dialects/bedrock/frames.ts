@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import { Gathered } from '../../../core/http/body.ts';
 import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { eventTooLarge } from '../../../core/wire/upstream-error.ts';
 
 /** The part of the codec that is used: it decodes one whole frame into headers and payload, and checks both checksums. */
 interface FrameCodec {
@@ -96,9 +97,7 @@ function lengthOf(bytes: Uint8Array, { maxEventBytes }: FrameLimits): number {
   if (payload < 0 || crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) {
     throw new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.');
   }
-  if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) {
-    throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
-  }
+  if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) throw eventTooLarge(maxEventBytes);
   return length;
 }
 
