@@ -24,12 +24,14 @@ export const bytesPerPart = 16;
  */
 const heapBytesPerRequest = 131_072;
 
+const mebibyte = 1_048_576;
+
 /** cost: a gateway that serves nobody has 24 MB in the heap, with the shipped catalogue. */
-const ownBytes = 33_554_432;
+const ownBytes = 32 * mebibyte;
 /** The least room for requests, so that no bound is below zero. */
-const leastBytes = 1_048_576;
+const leastBytes = mebibyte;
 /** The least heap of a worker, however many workers there are. A worker can start and serve with this heap. */
-const leastHeap = 67_108_864;
+const leastHeap = 64 * mebibyte;
 
 /** The bounds of a process whose config names none. */
 export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlightRequests'> {
@@ -40,11 +42,9 @@ export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlight
 /** The limit that Node was given, in bytes; null: none. V8 adds up to 192 MB for the young generation, where no value stays. */
 function givenHeap(): number | null {
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv];
-  const megabytes = flags.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]).findLast((found) => found !== undefined);
-  return megabytes === undefined ? null : Number(megabytes) * megabyte;
+  const mebibytes = flags.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]).findLast((found) => found !== undefined);
+  return mebibytes === undefined ? null : Number(mebibytes) * mebibyte;
 }
-
-const megabyte = 1_048_576;
 
 /** The options of Node that limit the heap of each worker; none where Node's own limit is no higher. */
 export function heapFlagsOf(workers: number): string[] {
@@ -54,7 +54,7 @@ export function heapFlagsOf(workers: number): string[] {
   // safety: Node gives each process half of the memory for its heap, whatever else runs. Under
   // large bodies the heaps of two workers filled the memory, and the kernel killed one worker
   const share = Math.max(leastHeap, memory / 2 / workers);
-  return share < getHeapStatistics().heap_size_limit ? [`--max-old-space-size=${Math.floor(share / megabyte)}`] : [];
+  return share < getHeapStatistics().heap_size_limit ? [`--max-old-space-size=${Math.floor(share / mebibyte)}`] : [];
 }
 
 /** The limit that refused a request. */

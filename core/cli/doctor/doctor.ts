@@ -113,9 +113,9 @@ async function ofRunning({ url, pid }: RunningProcess): Promise<Finding> {
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 
-const megabyte = 1 << 20;
-const gigabyte = 1 << 30;
-const roomToDelete = 64 * megabyte;
+const mebibyte = 1 << 20;
+const gibibyte = 1 << 30;
+const roomToDelete = 64 * mebibyte;
 
 const diskFault = (text: string, fix: string): Finding => ({ part: 'disk', state: 'fault', text, fix });
 
@@ -154,13 +154,13 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
 
 /** The finding about the free bytes of a data directory. */
 export function roomText(dataDir: string, free: number): Finding {
-  const room = free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`;
+  const room = free < gibibyte ? `${Math.floor(free / mebibyte)} MiB` : `${(free / gibibyte).toFixed(1)} GiB`;
   const text = `${dataDir}: ${room} free`;
   if (free < roomToDelete) {
     // SQLite writes to its file before it can delete
     return diskFault(text, 'make space in another way: gateway logs prune and a lower retention_days need some space themselves');
   }
-  return free < gigabyte
+  return free < gibibyte
     ? { part: 'disk', state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' }
     : { part: 'disk', state: 'good', text };
 }
