@@ -16,6 +16,9 @@ export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf
 /** As `printable`, for a text of several lines, such as an error that quotes what a database said. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
+/** A value as JSON, with line breaks for people who read it. */
+export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
 /**
  * The same JSON, with escapes for the characters that `printable` replaces. JSON.stringify
  * escapes nothing beyond U+001F, but terminals obey sequences that begin with U+009B.

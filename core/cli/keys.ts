@@ -2,6 +2,7 @@
 import { createApiKey } from '../api-key.ts';
 import { UsageError } from '../exit.ts';
 import type { Output } from '../host/command.ts';
+import { jsonText } from '../table.ts';
 
 interface NewKey {
   /** Null: the key gets a name of its own. */
@@ -13,7 +14,7 @@ export function createKey({ name: given, json }: NewKey, { print }: Pick<Output,
   if (given === '') throw new UsageError('--name must not be empty');
   const { key, id, hash } = createApiKey();
   const name = given ?? `key-${id}`;
-  if (json) return print(`${JSON.stringify({ name, key, hash }, null, 2)}\n`);
+  if (json) return print(jsonText({ name, key, hash }));
   return print(
     [
       key,

@@ -24,7 +24,7 @@ import { serveWithWorkers } from '../run/parent.ts';
 import { exit } from '../run/serving.ts';
 import type { Building, Starting } from '../run/serving.ts';
 import { numberOfWorker, serveForParent } from '../run/worker.ts';
-import { counted, printableLines } from '../table.ts';
+import { counted, jsonText, printableLines } from '../table.ts';
 import { version } from '../version.ts';
 import { createAskRunning } from './ask-running.ts';
 import { bannerOf, contentsOf } from './banner.ts';
@@ -223,7 +223,7 @@ async function init(): Promise<void> {
 /** Prints the schema for a config with faults too, because editors need the schema to show the faults. */
 async function schema(flags: FlagValues): Promise<void> {
   const loaded = await load(fileOf(flags));
-  output.print(`${JSON.stringify(editorSchema([...loaded.named, ...(await loadShipped())]), null, 2)}\n`);
+  output.print(jsonText(editorSchema([...loaded.named, ...(await loadShipped())])));
   if (!loaded.ok) output.say(`${formatProblems(loaded.problems)}\n`);
 }
 
@@ -242,7 +242,7 @@ async function doctor(flags: FlagValues): Promise<void> {
 
 async function models(flags: FlagValues): Promise<void> {
   const { config } = await loadGood(fileOf(flags));
-  output.print(flags.has('json') ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
+  output.print(flags.has('json') ? jsonText(config.models) : modelTable(config));
 }
 
 async function restartRunning(flags: FlagValues): Promise<void> {

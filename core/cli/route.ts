@@ -11,7 +11,7 @@ import { listen } from '../http/listen.ts';
 import { headerValue, isHeaderValue } from '../names.ts';
 import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
 import { Secret } from '../secret.ts';
-import { tableOf } from '../table.ts';
+import { jsonText, tableOf } from '../table.ts';
 import { askGateway, runningOf } from './ask-running.ts';
 import type { Askable, Running } from './ask-running.ts';
 import type { StartGateway } from './open-log.ts';
@@ -31,7 +31,7 @@ export async function printRoute(parts: RouteParts): Promise<void> {
   const explanation = await (found === null
     ? askOwn(parts, question)
     : ask({ ...found, adminKey: parts.config.server.adminKey }, question));
-  print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));
+  print(flags.has('json') ? jsonText(explanation) : textOf(explanation));
 }
 
 function bodyOf({ flags, words }: RouteParts): string {

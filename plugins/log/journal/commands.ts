@@ -2,7 +2,7 @@
 import { Exit } from '../../../core/exit.ts';
 import type { Finding } from '../../../core/host/plugin.ts';
 import type { Command, CommandRun, Output } from '../../../core/host/command.ts';
-import { printable } from '../../../core/table.ts';
+import { jsonText, printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
 import type { MigrationState } from './store/migrations.ts';
 import { faultOfAddress } from './store/postgres-address.ts';
@@ -116,7 +116,7 @@ export async function showDatabase(database: Pick<Database, 'place' | 'migration
   const migrations = await database.migrations();
   const isNewer = migrations.some(({ isKnown }) => !isKnown);
   const upToDate = !isNewer && migrations.every(({ isApplied }) => isApplied);
-  if (json) return print(`${JSON.stringify({ store: database.place, upToDate, isNewer, migrations }, null, 2)}\n`);
+  if (json) return print(jsonText({ store: database.place, upToDate, isNewer, migrations }));
   const lines = migrations.map(
     ({ id, name, isApplied, isKnown }) =>
       `  ${String(id).padStart(3)}  ${isKnown ? (isApplied ? 'applied' : 'waiting') : 'newer  '}  ${printable(name)}\n`,

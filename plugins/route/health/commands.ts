@@ -1,7 +1,7 @@
 /** `gateway targets`: the targets of the running gateway and their state. `gateway targets wake NAME` ends a rest. */
 import { UsageError } from '../../../core/exit.ts';
 import type { Command, CommandRun } from '../../../core/host/command.ts';
-import { counted, tableOf } from '../../../core/table.ts';
+import { counted, jsonText, tableOf } from '../../../core/table.ts';
 import type { Column } from '../../../core/table.ts';
 import type { ShownTarget } from './routes.ts';
 
@@ -21,7 +21,7 @@ const isWell = ({ state, askedLastUntil }: ShownTarget): boolean => state === 's
 
 async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {
   const { data } = (await (await askRunning('/api/targets')).json()) as { data: ShownTarget[] };
-  if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
+  if (json) return print(jsonText(data));
   const chosen = flags.has('all') ? data : data.filter((target) => !isWell(target) || target.calls > 0);
   const rows = chosen.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
@@ -55,5 +55,5 @@ async function wake({ askRunning, words: [verb, name, ...more], json, print }: C
     throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
   }
   const woken = (await (await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' })).json()) as ShownTarget;
-  print(json ? `${JSON.stringify(woken, null, 2)}\n` : `${name} is available; the next request may ask it\n`);
+  print(json ? jsonText(woken) : `${name} is available; the next request may ask it\n`);
 }

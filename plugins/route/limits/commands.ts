@@ -1,7 +1,7 @@
 /** `gateway limits`: how much of each limit is used, at the running gateway. */
 import type { Command, CommandRun } from '../../../core/host/command.ts';
 import { exactDollars } from '../../../core/money.ts';
-import { tableOf } from '../../../core/table.ts';
+import { jsonText, tableOf } from '../../../core/table.ts';
 import type { Column } from '../../../core/table.ts';
 import type { ShownLimit } from './shown.ts';
 
@@ -24,7 +24,7 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
     data: ShownLimit[];
     total: number;
   };
-  if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
+  if (json) return print(jsonText(data));
   const shown = data.slice(0, flags.number('limit') ?? 50);
   if (shown.length > 0) print(`${tableOf(shown, columns)}\n`);
   print(total === 0 ? 'No limit has counted anything yet, or the config has none.\n' : `${shown.length} of ${total} limits\n`);

@@ -5,7 +5,7 @@ import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { spanOfFlag } from '../../../../core/log/query.ts';
 import { askableOf, fitsSome } from '../../../../core/names.ts';
-import { tableOf } from '../../../../core/table.ts';
+import { jsonText, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { AuditLine, AuditList, MadeKey } from '../routes.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
@@ -133,7 +133,7 @@ function givenSettings({ flags }: Run): object {
 
 /** Prints a key that was made. */
 function made(key: MadeKey, { json, print }: Run): void {
-  if (json) return print(`${JSON.stringify(key, null, 2)}\n`);
+  if (json) return print(jsonText(key));
   const refused = whyRefused(key);
   print(
     `${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`,
@@ -159,7 +159,7 @@ function printRotated(key: ShownKey, overlapMs: number, run: Run): void {
   const { name } = key;
   const { key: fresh, hash } = createApiKey();
   const former = formerHashes(run.config.keys.find((one) => one.name === name)?.hashes ?? [], overlapMs);
-  if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: [hash, ...former], writtenAt: key.writtenAt }, null, 2)}\n`);
+  if (run.json) return run.print(jsonText({ name, key: fresh, hash: [hash, ...former], writtenAt: key.writtenAt }));
   // the new key itself never expires
   const refused = whyRefused({ ...key, keys: [{ prefix: null, createdAt: null, expires: null }] });
   run.print(
@@ -207,7 +207,7 @@ async function turn(run: Run, disabled: boolean): Promise<void> {
     );
   }
   const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
-  if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);
+  if (run.json) return run.print(jsonText(changed));
   if (disabled) return run.print(`The key "${name}" is refused from now on; running requests are completed.\n`);
   const refused = whyRefused(changed);
   run.print(`The key "${name}" is ${refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}.\n`);
@@ -219,13 +219,13 @@ async function remove(run: Run): Promise<void> {
   const key = await find(asking, name, run);
   if (key.source === 'yaml') throw unchanged(key, 'Delete its entry there, and save the file.');
   const deleted = await asking.ask('DELETE', pathOf(name));
-  run.print(run.json ? `${JSON.stringify(deleted, null, 2)}\n` : `The key "${name}" is deleted.\n`);
+  run.print(run.json ? jsonText(deleted) : `The key "${name}" is deleted.\n`);
 }
 
 async function audit(run: Run): Promise<void> {
   const { ask } = await connect(run);
   const { data } = (await ask('GET', `/api/keys/audit?limit=${run.flags.number('limit') ?? 50}`)) as AuditList;
-  if (run.json) return run.print(`${JSON.stringify(data, null, 2)}\n`);
+  if (run.json) return run.print(jsonText(data));
   run.print(data.length === 0 ? 'No key of the store has been changed yet.\n' : tableOf(data, auditColumns));
 }
 

@@ -1,7 +1,7 @@
 /** The table of `gateway keys`, and its warnings. */
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { exactDollars } from '../../../../core/money.ts';
-import { tableOf } from '../../../../core/table.ts';
+import { jsonText, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
 
@@ -16,7 +16,7 @@ export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }
       "warning: the database that keeps callers' keys does not answer now. Keys of the store may be missing in this list, and when a key was last used is not known.\n",
     );
   }
-  if (json) return print(`${JSON.stringify(keys, null, 2)}\n`);
+  if (json) return print(jsonText(keys));
   if (keys.length === 0 && isAway) return print('The config has no keys.\n');
   if (keys.length === 0) {
     return print('There are no keys. gateway keys create makes one for the config, gateway keys add one in the store.\n');

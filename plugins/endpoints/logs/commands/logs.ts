@@ -2,7 +2,7 @@
 import { Exit } from '../../../../core/exit.ts';
 import type { Output } from '../../../../core/host/command.ts';
 import type { LoggedDetail, LoggedRequest, LogPage } from '../../../../core/log/store.ts';
-import { headOf, printableJson, rowOf } from '../../../../core/table.ts';
+import { headOf, jsonText, printableJson, rowOf } from '../../../../core/table.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
 import { detailText } from './detail.ts';
@@ -157,5 +157,5 @@ const jsonLine = (record: LoggedRequest): string => `${printableJson(JSON.string
 
 async function showOne(ask: Ask, { id, json }: { id: string; json: boolean }, { print }: Output): Promise<void> {
   const record = (await (await ask(`/api/logs/${encodeURIComponent(id)}`)).json()) as LoggedDetail;
-  print(json ? `${printableJson(JSON.stringify(record, null, 2))}\n` : detailText(record));
+  print(json ? printableJson(jsonText(record)) : detailText(record));
 }

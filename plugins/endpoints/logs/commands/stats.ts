@@ -2,7 +2,7 @@
 import type { Output } from '../../../../core/host/command.ts';
 import { isOfAttempts } from '../../../../core/log/filters.ts';
 import type { StatsRow } from '../../../../core/log/store.ts';
-import { printableJson, tableOf } from '../../../../core/table.ts';
+import { jsonText, printableJson, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { Connection } from './connection.ts';
 import { about, count, dollars, duration } from './figures.ts';
@@ -17,7 +17,7 @@ export async function showStats(
   params.set('limit', String(limit));
   if (by !== null) params.set('by', by);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
-  if (json) print(`${printableJson(JSON.stringify(data, null, 2))}\n`);
+  if (json) print(printableJson(jsonText(data)));
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
 }
 
