@@ -138,12 +138,8 @@ export function clientRequestIdOf(headers: Arrived['headers']): string | null {
 export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;
 
 /** The client's address, as far as `server.log_addresses` allows. */
-export function recordedAddress({
-  address,
-  config: {
-    server: { logAddresses },
-  },
-}: Pick<Arrived, 'address' | 'config'>): string | null {
+export function recordedAddress({ address, config }: Pick<Arrived, 'address' | 'config'>): string | null {
+  const { logAddresses } = config.server;
   if (!address || logAddresses === 'none') return null;
   return logAddresses === 'full' ? address : maskedAddress(address);
 }
