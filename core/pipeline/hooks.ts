@@ -1,5 +1,5 @@
 /**
- * THE TABLE: every moment at which a plugin can act. The class of a hook says what a tap may do:
+ * The hooks: every moment at which a plugin can act (`createHooks`). The class of a hook says what a tap may do:
  * bail decides, waterfall improves, plain observes. Async where a tap may do I/O, sync where I/O would be a fault.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';

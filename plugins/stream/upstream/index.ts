@@ -32,8 +32,8 @@ import * as undici from '../../../core/wire/egress/undici.ts';
 const busyWarningMs = 60_000;
 
 /**
- * @param reach tests can reach servers of this machine.
- * safety: a config names a plugin by its default export, which reaches the public internet only
+ * @param reach the addresses from which images are fetched: tests fetch them from servers of this machine.
+ * safety: a config names a plugin by its default export, which fetches them from the public internet only
  */
 export const upstreamBy = (reach: Reach): AnyPlugin =>
   definePlugin({
