@@ -135,7 +135,7 @@ export function givenSettings(fields: Fields): Partial<KeySettings> {
   );
 }
 
-const noMoreThan = 100;
+const longestName = 100;
 /**
  * Names that a key cannot have: the log names requests of the dashboard `dashboard`, `/api/keys/audit` is
  * the audit list, and clients remove `.` and `..` from an address, so such a key could never be changed.
@@ -145,8 +145,8 @@ const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit', '.', '..'])
 /** The name of a new key. */
 export const keyName: Check<string> = (param, value) => {
   const name = text(param, value);
-  if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > noMoreThan) {
-    throw wrongValue(param, `must have from 1 to ${noMoreThan} characters, with no space at its ends and no control characters`);
+  if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > longestName) {
+    throw wrongValue(param, `must have from 1 to ${longestName} characters, with no space at its ends and no control characters`);
   }
   if (reserved.has(name)) throw wrongValue(param, `must not be "${name}", which is a reserved name`);
   return name;
