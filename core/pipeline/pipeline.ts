@@ -46,17 +46,10 @@ export async function complete(exchange: Exchange, at: AtDoor): Promise<Completi
   const { door, pipeline } = at;
   try {
     await unlessCancelled(exchange.cancellation, admit(exchange, at));
-    if (exchange.isDryRun) return await explained(exchange, pipeline);
+    if (exchange.isDryRun) return await answered(JSON.stringify(explain(exchange, pipeline.hooks)), exchange, pipeline);
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
-      return await onRecord(
-        {
-          headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')),
-          body: door.encode(exchange.reply, headOf(exchange)),
-        },
-        exchange,
-        pipeline,
-      );
+      return await answered(door.encode(exchange.reply, headOf(exchange)), exchange, pipeline);
     }
     const stream = await openStream(exchange, {
       hooks: pipeline.hooks,
@@ -71,9 +64,9 @@ export async function complete(exchange: Exchange, at: AtDoor): Promise<Completi
   }
 }
 
-async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Completion> {
-  const body = JSON.stringify(explain(exchange, pipeline.hooks));
-  const headers = replyHeaders(exchange, pipeline, { 'content-type': 'application/json', 'x-request-id': exchange.id });
+/** A whole answer. @param body as JSON text */
+async function answered(body: string, exchange: Exchange, pipeline: Pipeline): Promise<Completion> {
+  const headers = replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json'));
   return await onRecord({ headers, body }, exchange, pipeline);
 }
 
