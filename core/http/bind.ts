@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Server as PlainServer, Socket } from 'node:net';
 import type { Server as ServerConfig } from '../config.ts';
+import { inBrackets } from '../wire/address.ts';
 
 type Tls = NonNullable<ServerConfig['tls']>;
 
@@ -49,8 +50,7 @@ export function endBelowTls(socket: Socket, text: string): void {
 }
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
-const urlOf = (host: string, port: number, tls: Tls | null): string =>
-  `http${tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const urlOf = (host: string, port: number, tls: Tls | null): string => `http${tls === null ? '' : 's'}://${inBrackets(host)}:${port}`;
 
 /** Throws `PortInUse` where somebody else has the port, and `UnusableSocket` where `inherited` is no open TCP port. */
 export async function bindPort(settings: ServerOptions, place: Place): Promise<Bound> {

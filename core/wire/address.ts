@@ -20,9 +20,15 @@ export function addressOf(
   return typeof address === 'function' ? address(settings) : (address?.replaceAll(/\{(\w+)(?::-([^}]*))?\}/g, fill) ?? null);
 }
 
+/** The host as a URL has it: an IPv6 address in brackets. */
+export const inBrackets = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** The host as sockets take it: an IPv6 address without the brackets that it has in a URL. */
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+
 /** Whether a host name or address is one of this machine only. */
 export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const bare = withoutBrackets(host).toLowerCase();
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^(?:::ffff:)?127(\.\d{1,3}){3}$/.test(bare);
 }
 

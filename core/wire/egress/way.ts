@@ -9,7 +9,7 @@ import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Provider } from '../../config.ts';
-import { isLoopback } from '../address.ts';
+import { inBrackets, isLoopback, withoutBrackets } from '../address.ts';
 import { lookUp } from './look-up.ts';
 import * as undici from './undici.ts';
 
@@ -91,8 +91,8 @@ class ProxyFault extends Error {
 export const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string =>
   port || (protocol === 'https:' ? '443' : '80');
 
-/** The host of an address as sockets take it: an IPv6 address without its brackets. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+/** The host of an address as sockets take it. */
+export const hostOf = ({ hostname }: URL): string => withoutBrackets(hostname);
 
 /** The header that logs in with the user and the password of an address; null where the address has none. */
 export const basicLogin = ({ username, password }: URL): string | null =>
@@ -106,7 +106,7 @@ function tunnel(proxy: URL, connect: Connect): Connect {
   const servername = isIP(hostname) === 0 ? hostname : '';
   return (target, callback) => {
     const { hostname: name, protocol } = target;
-    const host = `${name.includes(':') ? `[${name}]` : name}:${portOf(target)}`;
+    const host = `${inBrackets(name)}:${portOf(target)}`;
     const headers = { host, ...(login !== null && { 'proxy-authorization': login }) };
     const asked = ask({
       hostname,

@@ -1,5 +1,5 @@
 /** The attributes of a provider in spans: the conventions' name for its vendor, and its address. */
-import { addressOf } from '../../../core/wire/address.ts';
+import { addressOf, withoutBrackets } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { telemetryName } from '../../dialects/families/telemetry-names.ts';
@@ -20,7 +20,7 @@ export function vendorOf(provider: Provider, dialects: ReadonlyMap<string, Diale
   if (url === null) return { name, address: null, port: null };
   return {
     name,
-    address: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    address: withoutBrackets(url.hostname),
     port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
   };
 }

@@ -4,7 +4,7 @@ import { Exit, exitCodeOf } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { fetchRunning } from '../../../../core/log/fetch-running.ts';
 import { version } from '../../../../core/version.ts';
-import { isLoopback } from '../../../../core/wire/address.ts';
+import { inBrackets, isLoopback, withoutBrackets } from '../../../../core/wire/address.ts';
 
 /** Asks the log API. Gives its answer, or throws an Exit with the message of its refusal. */
 export type Ask = (
@@ -39,10 +39,10 @@ export function namedBy(
   { host, port }: { readonly host: string | null; readonly port: number | null },
 ): Named {
   // people also write an IPv6 address in brackets, as in a URL
-  const listens = (host ?? server.host).replace(/^\[(.*)\]$/, '$1');
+  const listens = withoutBrackets(host ?? server.host);
   const reachable = loopbackOf.get(listens) ?? listens;
   const scheme = server.tls === null ? 'http' : 'https';
-  const url = `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
+  const url = `${scheme}://${inBrackets(reachable)}:${port ?? server.port}`;
   return { url, isHere: host === null || isLoopback(reachable) };
 }
 

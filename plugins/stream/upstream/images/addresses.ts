@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
+import { withoutBrackets } from '../../../../core/wire/address.ts';
 
 /** How images are reached. */
 export interface Reach {
@@ -55,7 +56,7 @@ const forbidden = (): Unreached => new Unreached('its address is not one of the 
 
 /** Throws for a URL with an IP address that must not be fetched, because no look-up would check it. */
 export function checkLiteral(host: string, { isAllowed }: Reach): void {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  const bare = withoutBrackets(host);
   if (isIP(bare) !== 0 && !isAllowed(bare)) throw forbidden();
 }
 
