@@ -33,17 +33,16 @@ const exposed = [
 
 /**
  * safety: routes are found by the resolved and decoded path, so `/x/../api/logs`,
- * `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too.
+ * `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. A text that is no path at all counts as one for admins.
  */
 function isForAdmins(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   if (path.startsWith('/') && !/[%\\]|\/\./.test(path)) return ofAdmins.test(path);
   const resolved = URL.parse(path.startsWith('/') ? `http://localhost${path}` : path)?.pathname;
   try {
-    // a text that is not a URL is no path of this server
     return resolved === undefined || ofAdmins.test(decodeURIComponent(resolved));
   } catch {
-    // a text that cannot be decoded is no path of this server
+    // the text cannot be decoded
     return true;
   }
 }
