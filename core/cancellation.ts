@@ -59,6 +59,10 @@ export class Cancellation {
   }
 }
 
+/** Whether a value must be waited for. A plugin may give another kind of promise than Node's. */
+export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
 /**
  * Settles as `work` does, or rejects when the request is cancelled, whichever comes first, so a plugin that
  * hangs cannot delay the record. `whenLate` gets a result of `work` that comes after the cancellation.

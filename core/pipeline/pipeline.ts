@@ -18,11 +18,10 @@ import { standingFor } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door, ReplyHead } from './door.ts';
-import { unlessCancelled } from '../cancellation.ts';
+import { isThenable, unlessCancelled } from '../cancellation.ts';
 import { framingHeaders, isHeaderName, oncePerName } from '../names.ts';
 import { collect, openStream } from './stream.ts';
 import { frozenRequest } from '../taps/returns.ts';
-import { isThenable } from '../taps/runners.ts';
 import { thawed } from '../wire/fields.ts';
 
 export interface Pipeline {

@@ -5,19 +5,10 @@
  */
 import type { Logger } from '../logger.ts';
 import { endLap, lapStart, startLap } from './lap.ts';
-import {
-  bail,
-  isThenable,
-  observedWaterfall,
-  observers,
-  parallelObservers,
-  series,
-  seriesOfObservers,
-  waterfall,
-  waterfallAtOnce,
-} from './runners.ts';
+import { bail, observedWaterfall, observers, parallelObservers, series, seriesOfObservers, waterfall, waterfallAtOnce } from './runners.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import type { Returns } from './returns.ts';
+import { isThenable } from '../cancellation.ts';
 
 interface TapInfo {
   readonly name: string;

@@ -2,7 +2,7 @@
  * Runs the taps of a hook one after the other, at once as long as they answer at once; a promise is made only when a tap returns one.
  * cost: with a promise for each tap, a plain request makes forty promises and as many turns of the microtask queue.
  */
-import { within } from '../cancellation.ts';
+import { isThenable, within } from '../cancellation.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
@@ -11,9 +11,6 @@ import { pendingTaps } from './pending.ts';
 import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';
-
-export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> =>
-  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
 /** A source of chunks, and the plugin whose tap gave it. */
 export interface Given {

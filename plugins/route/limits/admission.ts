@@ -1,8 +1,7 @@
 /** The way of one request through the limits: reserved at `route` and `open`, settled at `settle`. */
-import { within } from '../../../core/cancellation.ts';
+import { isThenable, within } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
-import { isThenable } from '../../../core/taps/runners.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { drop, stands } from '../../../core/pipeline/context.ts';
