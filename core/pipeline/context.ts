@@ -73,13 +73,8 @@ export interface Authenticated extends Arrived {
 }
 
 /** Whether the request, or the key that it came with, asks that its texts are kept nowhere. */
-export const keepsNoBodies = ({
-  headers,
-  principal,
-}: {
-  readonly headers: Arrived['headers'];
-  readonly principal: Principal | null;
-}): boolean => withholdsBodies(headers) || principal?.logBodies === false;
+export const keepsNoBodies = ({ headers, principal }: Pick<Replying, 'headers' | 'principal'>): boolean =>
+  withholdsBodies(headers) || principal?.logBodies === false;
 
 export interface Described extends Authenticated {
   readonly metadata: Metadata;
