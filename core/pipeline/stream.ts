@@ -3,12 +3,11 @@
  * failure before that is an HTTP status. Afterwards each network read becomes one write, and a failure becomes one error event without
  * the mark of a clean end.
  */
-import type { Chunk } from '../chat.ts';
 import type { StreamedBody } from './answer.ts';
 import { Attempts } from './attempts.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { RequestHooks } from './hooks.ts';
+import type { Pieces, RequestHooks } from './hooks.ts';
 import type { Encoder } from './door.ts';
 import { within } from '../cancellation.ts';
 
@@ -57,7 +56,7 @@ interface PumpParts extends StreamParts {
  */
 class Pump implements StreamedBody {
   readonly #parts: PumpParts;
-  #first: Promise<readonly Chunk[] | null> | null;
+  #first: Promise<Pieces> | null;
   #greeting: string | null;
   #encoder: Encoder | null = null;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -65,7 +64,7 @@ class Pump implements StreamedBody {
   #isReading = false;
   #isOver = false;
 
-  constructor(parts: PumpParts, first: Promise<readonly Chunk[] | null>, greeting: string | null) {
+  constructor(parts: PumpParts, first: Promise<Pieces>, greeting: string | null) {
     this.#parts = parts;
     this.#first = first;
     this.#greeting = greeting;
