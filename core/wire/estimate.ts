@@ -4,7 +4,7 @@ import type { ChatRequest, ContentPart, Message } from '../chat.ts';
 import { partsOf } from './turns.ts';
 
 /** The tokens that a message takes besides its text: its role and its markers. */
-const tokensPerMessage = 4;
+export const tokensPerMessage = 4;
 
 // cost: several plugins ask for the same prompt; a request is frozen, so the estimate stays right
 const known = new WeakMap<ChatRequest, number | null>();
@@ -26,7 +26,7 @@ function estimateOf(request: ChatRequest): number | null {
   if (ask?.kind === 'embeddings') {
     return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
   }
-  const texts = messages.flatMap(partsOf).map(textOf);
+  const texts = messages.flatMap(partsOf).map(textOfPart);
   if (texts.includes(null)) return null;
   return tokensOf(request, texts);
 }
@@ -49,10 +49,10 @@ export const schemaOf = ({ responseFormat }: Pick<ChatRequest, 'responseFormat'>
 
 /** The tokens of a prompt without its images, sounds and files: the real count is this or more. */
 export const textEstimate = (request: ChatRequest): number =>
-  promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOf));
+  promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOfPart));
 
 /** The text of a part; null where the part is not a text. */
-function textOf({ type, text, refusal }: ContentPart): string | null {
+export function textOfPart({ type, text, refusal }: ContentPart): string | null {
   const said = type === 'refusal' ? refusal : text;
   return typeof said === 'string' ? said : null;
 }

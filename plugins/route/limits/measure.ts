@@ -3,15 +3,13 @@ import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
 import { circumstancesOf } from '../../../core/money.ts';
 import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
 import type { Extent } from '../../../core/pipeline/explain.ts';
-import { schemaOf } from '../../../core/wire/estimate.ts';
+import { schemaOf, textOfPart, tokensPerMessage } from '../../../core/wire/estimate.ts';
 
 /**
  * Tokens of an image, a sound or a file, which only the provider can count.
  * wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025.
  */
 const tokensPerPart = 1000;
-/** Tokens of the role and the markers of a message. */
-const tokensPerMessage = 4;
 
 /**
  * About the number of tokens of a text: one for four characters, and more for
@@ -38,9 +36,9 @@ function contentOf({ content }: Message): number {
   return tokens;
 }
 
-function partOf({ type, text, refusal }: ContentPart): number {
-  const said = type === 'refusal' ? refusal : text;
-  return typeof said === 'string' ? tokensIn(said) : tokensPerPart;
+function partOf(part: ContentPart): number {
+  const text = textOfPart(part);
+  return text === null ? tokensPerPart : tokensIn(text);
 }
 
 function callsOf({ tool_calls: calls }: Message): number {
