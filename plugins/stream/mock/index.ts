@@ -48,7 +48,7 @@ export default definePlugin<Options>({
     if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) {
       gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
     }
-    gateway.hooks.open.tap((ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
+    gateway.hooks.open.tap((context) => (speaksMock(context) ? open(context, paceMs) : undefined));
   },
 });
 
@@ -67,10 +67,10 @@ function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {
   );
 }
 
-async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
-  const { request, attempt } = ctx;
+async function open(context: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
+  const { request, attempt } = context;
   if (request.ask?.kind === 'embeddings') return sourceOf(vectorChunks(request, request.ask));
-  refuseUnsupported(ctx);
+  refuseUnsupported(context);
   const prompt = parsePrompt(request.messages);
   const delayMs = last(prompt, 'delay')?.number ?? 0;
   const failure = statusFor(prompt, attempt);
@@ -80,8 +80,8 @@ async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource>
   }
   const ability = attempt.candidate.mapping.reasoning;
   return createSource({
-    chunks: toChunks(composeAnswer(ctx, prompt), {
-      requestId: ctx.id,
+    chunks: toChunks(composeAnswer(context, prompt), {
+      requestId: context.id,
       choices: request.n ?? 1,
       maxTokens: request.maxTokens,
       showsReasoning: ability?.exposes === 'text',

@@ -26,12 +26,12 @@ interface Delivery {
 }
 
 // cost: without a pace, most answers are delivered in one read, and long ones in a few
-const BATCH = 512;
+const mostPieces = 512;
 
 /** Makes the source of one attempt. Its `read` throws `upstream_truncated` at a cut, and the signal's reason after an abort. */
 export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delivery): ChunkSource {
   const pause = createPause(signal);
-  const most = paceMs > 0 ? 1 : BATCH;
+  const most = paceMs > 0 ? 1 : mostPieces;
   let isFirst = true;
   let isCancelled = false;
   let isBroken = false;
