@@ -2,7 +2,7 @@
 import type { Provider } from '../../../core/config.ts';
 import type { SentRequest } from '../../../core/pipeline/context.ts';
 import { isCredential, mask } from '../../../core/secret.ts';
-import { isThenable } from '../../../core/taps/runners.ts';
+import { isThenable } from '../../../core/cancellation.ts';
 import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
 import { version } from '../../../core/version.ts';
 
