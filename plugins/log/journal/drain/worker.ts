@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import module from 'node:module';
-import { setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
@@ -19,23 +18,6 @@ import { createStore } from '../store/open.ts';
 import { faultOf, lacksTables, reasonOf } from '../store/store.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Store, StoreFault } from '../store/store.ts';
-
-/**
- * The nice value of this thread: where the processor is short, the requests come first. On Linux it counts for the calling thread alone,
- * elsewhere it would count for the whole process.
- * cost: one more request in twenty on two busy cores, and a tenth off the slowest hundredth. Of a core that both threads want, the kernel
- * gives this one a quarter (weights 335 and 1024), and the records of a thread of requests need a fifth. With 10, the journal would grow.
- */
-const niceness = 5;
-
-function stepBack(): void {
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(niceness);
-  } catch {
-    // a sandbox may refuse it, and the thread then works beside the requests as before
-  }
-}
 
 const port = parentPort as MessagePort;
 const settings = workerData as WorkerSettings;
@@ -83,7 +65,6 @@ async function open(): Promise<void> {
   try {
     await store.open();
     isOpen = true;
-    stepBack();
     // writes the compiled code of this thread into the cache on disk now: the next start needs it, however this process ends
     module.flushCompileCache();
     tell({ type: 'opened', refusal: null });

@@ -1,5 +1,4 @@
-import { readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { getPriority } from 'node:os';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -73,9 +72,6 @@ afterEach(async () => {
 
 const write = (number: number): Promise<boolean> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
 
-/** The numbers of the threads of this process, by which Linux gives the priority of each. */
-const threads = (): number[] => readdirSync('/proc/self/task').map(Number);
-
 const startedThread = (): Promise<Worker> => new Promise((resolve) => void process.once('worker', resolve));
 
 /** Resolves to the exit code of a thread: 0 where the thread ended by itself. */
@@ -102,12 +98,6 @@ describe('the client of the store', () => {
       // reads in a shorter interval share one reading of the journal
       await pause(150);
     }
-  });
-
-  test.runIf(process.platform === 'linux')('has a thread that lets the thread of the requests go first', async () => {
-    const before = new Set(threads());
-    await openOn('sqlite', null);
-    expect(threads().some((thread) => !before.has(thread) && getPriority(thread) > getPriority())).toBe(true);
   });
 
   test('gives the thread a few reads at one time, and none that nobody waits for any more', async () => {
