@@ -106,9 +106,9 @@ export async function within<Value, Late>(work: Promise<Value>, ms: number, late
 
 const tooLate = Symbol('too late');
 
-/** Resolves with the result of `work`. Throws where `work` takes longer than `ms` milliseconds. */
-export async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value> {
+/** Resolves with the result of `work`. Throws an error with the message `late` where `work` takes longer than `ms` milliseconds. */
+export async function inTime<Value>(work: Promise<Value>, ms: number, late = `no answer within ${ms} ms`): Promise<Value> {
   const value = await within(work, ms, tooLate);
-  if (value === tooLate) throw new Error(`no answer within ${ms} ms`);
+  if (value === tooLate) throw new Error(late);
   return value;
 }

@@ -2,7 +2,7 @@
  * Runs the taps of a hook one after the other, at once as long as they answer at once; a promise is made only when a tap returns one.
  * cost: with a promise for each tap, a plain request makes forty promises and as many turns of the microtask queue.
  */
-import { isThenable, within } from '../cancellation.ts';
+import { inTime, isThenable } from '../cancellation.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
@@ -154,13 +154,10 @@ export const series =
     for (const tap of taps) await patiently(awaited(bounded(decided(tap, first), tap), tap), tap);
   };
 
-const tooLate = Symbol('too late');
-
 /** safety: a `boot` that never ends would keep a process from all later changes of its config. */
 async function bounded(work: unknown, { bootMs }: GuardedTap): Promise<void> {
   if (bootMs === undefined) return void (await work);
-  const ended = await within(Promise.resolve(work), bootMs, tooLate);
-  if (ended === tooLate) throw new Error(`its \`boot\` has not ended within ${bootMs / 1000} s; only a start waits longer for it`);
+  await inTime(Promise.resolve(work), bootMs, `its \`boot\` has not ended within ${bootMs / 1000} s; only a start waits longer for it`);
 }
 
 /** How long a plugin may take to start before the log reports it, and before each next report. */

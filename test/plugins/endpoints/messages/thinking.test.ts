@@ -122,6 +122,16 @@ describe('thinking', () => {
   });
 });
 
+/** A request that goes on after an answer of these blocks. */
+const continuing = (content: unknown): Fields => ({
+  model: 'routed',
+  messages: [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content },
+    { role: 'user', content: 'And?' },
+  ],
+});
+
 describe('the state of a thought', () => {
   const blocks = [
     { type: 'thinking', thinking: 'I look.', signature: 'SIG1==' },
@@ -219,14 +229,7 @@ describe('the state of a thought', () => {
     );
     const content = isStream ? blocksOf(await stream({ model: 'routed' })) : (await ask({ model: 'routed' })).body['content'];
     up.script(answers(completion('Yes.')));
-    const { sent } = await ask({
-      model: 'routed',
-      messages: [
-        { role: 'user', content: 'Hi' },
-        { role: 'assistant', content },
-        { role: 'user', content: 'And?' },
-      ],
-    });
+    const { sent } = await ask(continuing(content));
     expect(sent['messages'][1].reasoning_details).toEqual(details);
   });
 
@@ -237,14 +240,7 @@ describe('the state of a thought', () => {
     const { ask, stream, up } = await scene(streams([...pieces, ...said('Yes.')]));
     const content = blocksOf(await stream({ model: 'routed' }));
     up.script(answers(completion('Yes.')));
-    const { sent } = await ask({
-      model: 'routed',
-      messages: [
-        { role: 'user', content: 'Hi' },
-        { role: 'assistant', content },
-        { role: 'user', content: 'And?' },
-      ],
-    });
+    const { sent } = await ask(continuing(content));
     expect(sent['messages'][1].reasoning_details).toEqual([
       { type: 'reasoning.text', text: 'One.', index: 0 },
       { type: 'reasoning.text', text: 'Two.', index: 1, signature: 'sig' },
