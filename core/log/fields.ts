@@ -4,7 +4,7 @@
  */
 import { finishReasons } from '../chat.ts';
 import { doorNames } from './doors.ts';
-import type { RecordedUsage } from '../pipeline/context.ts';
+import type { Outcome, RecordedUsage } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
 
 /** What a field holds. It decides how the field is stored, compared and written. */
@@ -44,6 +44,8 @@ interface Entry {
   readonly asked?: string;
   /** The value for records that are older than the field. Absent: null. */
   readonly otherwise?: unknown;
+  /** Records with this outcome have no such number, and hold 0 in its place. */
+  readonly unknownAt?: Outcome;
   readonly filter?: FieldFilter;
   /** Name of its column in the list of the dashboard: `cols=ttft`. Absent: the list cannot show it. */
   readonly listed?: string;
@@ -180,6 +182,7 @@ const table = {
     label: 'Total',
     column: 'duration_ms',
     otherwise: 0,
+    unknownAt: 'interrupted',
     listed: 'total',
     filter: bound('latency', ['>2s', '>500ms'], 'also <, >= and <='),
   },
@@ -259,8 +262,10 @@ function reader(path: string): (record: LoggedRequest) => unknown {
 }
 
 const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
-  const { path = name, column = null, asked = column } = entry;
-  return { ...entry, name: name as FieldName, path, column, asked, read: reader(path) };
+  const { path = name, column = null, asked = column, unknownAt } = entry;
+  const held = reader(path);
+  const read = unknownAt === undefined ? held : (record: LoggedRequest) => (record.outcome === unknownAt ? null : held(record));
+  return { ...entry, name: name as FieldName, path, column, asked, read };
 };
 
 export const recordFields: readonly RecordField[] = Object.entries<Entry>(table).map(fieldOf);

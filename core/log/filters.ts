@@ -167,12 +167,13 @@ export const dimensionWords = `${[...dimensions, ...attemptDimensions].join(', '
 /** The table as the dashboard needs it, in JSON: see `parts/fields.js` there. */
 export const pageFields = [...recordFields, ...derived]
   .filter(({ filter, listed }) => filter !== undefined || listed !== undefined)
-  .map(({ path, kind, label, listed, isCounted, filter }) => ({
+  .map(({ path, kind, label, listed, isCounted, unknownAt, filter }) => ({
     path,
     kind,
     label,
     listed,
     isCounted,
+    unknownAt,
     filter: filter?.name,
     asks: filter?.kind,
     examples: filter?.examples ?? filter?.words,

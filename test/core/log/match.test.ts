@@ -35,7 +35,7 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   userAgent: some('curl/8.5', 'OpenAI/Python 2.1', null),
   stream: fc.boolean(),
   status: some(200, 404, 429, 502),
-  outcome: some('answered', 'cut', 'refused', 'gone'),
+  outcome: some('answered', 'cut', 'refused', 'gone', 'interrupted'),
   finishReason: some('completed', 'length_limit', null),
   durationMs: fc.nat(5),
   timeToFirstTokenMs: some(null, 0, 1, 2),
@@ -60,9 +60,11 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
 /** The provider of a record made its last attempt. */
 const attemptsOf = ({ provider, model, attempts = [] }: Partial<LoggedDetail>) =>
   provider === null ? [] : [...attempts, attempt('answered', { provider: provider as string, model: model as string })];
+/** A record of a request whose process died says 0, because nobody knows how long it took. */
+const durationOf = ({ outcome, durationMs }: Partial<LoggedDetail>) => (outcome === 'interrupted' ? 0 : (durationMs as number));
 const records = fc
   .sample(anyRecord, 200)
-  .map((record) => aRecord({ ...record, attempts: attemptsOf(record), request: null, response: null }));
+  .map((record) => aRecord({ ...record, durationMs: durationOf(record), attempts: attemptsOf(record), request: null, response: null }));
 
 const oneOf = (field: string, ...values: string[]) =>
   fc.record({
@@ -143,6 +145,16 @@ test('the live tail selects the same records as the store', async () => {
     }),
     runs(500),
   );
+});
+
+test.each([
+  ['<', '10'],
+  ['<=', '0'],
+  ['>=', '0'],
+] as const)('a request whose process died has no duration, so latency %s %s does not select it', (operator, bound) => {
+  const query: LogQuery = { from: null, to: null, text: null, conditions: [{ field: 'latency', operator, values: [bound] }] };
+  expect(selects(query, aRecord({ outcome: 'interrupted', durationMs: 0 }))).toBe(false);
+  expect(selects(query, aRecord({ outcome: 'answered', durationMs: 0 }))).toBe(true);
 });
 
 test.each([

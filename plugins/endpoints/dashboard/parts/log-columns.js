@@ -17,8 +17,9 @@ import { read } from './storage.js';
  * @property {(record: any) => string | undefined} [title]
  */
 
-/** The value of a field, by its path in the record. */
-const valueAt = (record, path) => path.split('.').reduce((found, step) => found?.[step], record) ?? null;
+/** The value of a field, by its path in the record; null: it has none. */
+const valueOf = (record, { path, unknownAt }) =>
+  record.outcome === unknownAt ? null : (path.split('.').reduce((found, step) => found?.[step], record) ?? null);
 
 const formats = {
   id: (id) => html`<code>${id}</code>`,
@@ -32,8 +33,10 @@ const formats = {
 const numbers = ['number', 'rate', 'milliseconds', 'dollars'];
 
 /** A click on a cell filters by its value, if the field has a filter by values. @returns {Column['filter']} */
-const filterOf = ({ path, filter, asks }) =>
-  ['value', 'flag', 'count'].includes(asks) ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined;
+const filterOf = (field) =>
+  ['value', 'flag', 'count'].includes(field.asks)
+    ? (record) => ({ field: field.filter, value: String(valueOf(record, field) ?? '') })
+    : undefined;
 
 const titles = {
   text: (value) => value ?? undefined,
@@ -46,7 +49,7 @@ function plainColumn(field) {
   const { label, path, kind, isCounted } = field;
   const format = formats[kind] ?? ((value) => value ?? unknown);
   const title = titles[kind];
-  const show = (record) => format(valueAt(record, path));
+  const show = (record) => format(valueOf(record, field));
   return {
     label,
     num: numbers.includes(kind),
@@ -54,7 +57,7 @@ function plainColumn(field) {
       ? (record) => about(show(record), record.usageEstimated || (path === 'usage.reasoningTokens' && record.reasoningEstimated))
       : show,
     filter: filterOf(field),
-    title: title && ((record) => title(valueAt(record, path))),
+    title: title && ((record) => title(valueOf(record, field))),
   };
 }
 

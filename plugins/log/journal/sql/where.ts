@@ -285,7 +285,23 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
     known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1))
       ? 'r.attempts > 1 and '
       : '';
-  return `${several}r.${known.asked} ${operator} cast(${params.add(bound)} as bigint)`;
+  return `${several}r.${known.asked} ${operator} cast(${params.add(bound)} as bigint)${andKnown(known, operator, bound)}`;
+}
+
+type Numbered = Pick<FilteredField, 'asked' | 'unknownAt'>;
+
+/** Rows whose 0 in the column of this field is a number, and stands for no unknown one. */
+export const knownSql = ({ asked, unknownAt }: Numbered): string =>
+  unknownAt === undefined ? 'true' : `(r.${asked} > 0 or r.outcome <> '${unknownAt}')`;
+
+/** Rows without a number in the column of this field. cost: a request whose process died counts as failed, and those have an index. */
+export const unknownSql = ({ asked, unknownAt }: Numbered): string =>
+  unknownAt === undefined ? `r.${asked} is null` : `r.failed and r.outcome = '${unknownAt}'`;
+
+/** cost: a query for large numbers, which 0 is not, reads the index of the bins alone. */
+function andKnown(field: Numbered, operator: Condition['operator'], bound: string): string {
+  const isAboveZero = operator === '>' || (operator === '>=' && bound !== '0');
+  return field.unknownAt === undefined || isAboveZero ? '' : ` and ${knownSql(field)}`;
 }
 
 /** The first ids of a probed condition. The `order by` makes the database use the index of the bins, with or without statistics. */
@@ -295,14 +311,15 @@ export function probeSql(condition: Condition, params: Params, most: number): st
     const tags = tagsSql(values, params);
     return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${tags}) limit ${most}`;
   }
-  const column = fieldOf(field).asked as Binned;
+  const known = fieldOf(field);
+  const column = known.asked as Binned;
   const bound = boundOf(condition);
   const isAbove = operator.startsWith('>');
   const bin = binSql(column);
   return `
-    select id from gateway_requests
+    select r.id from gateway_requests r
     where ${bin} ${isAbove ? '>=' : '<='} ${binOf(column, BigInt(bound))}
-    and ${column} ${operator} cast(${params.add(bound)} as bigint)
+    and r.${column} ${operator} cast(${params.add(bound)} as bigint)${andKnown(known, operator, bound)}
     order by ${bin}${isAbove ? ' desc' : ''} limit ${most}`;
 }
 

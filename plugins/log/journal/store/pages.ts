@@ -1,4 +1,6 @@
 /** Lists by keyset: the newest first, by the size of a number, or by a text in bodies. */
+import { filteredField } from '../../../../core/log/filters.ts';
+import type { FilteredField } from '../../../../core/log/filters.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, ListOptions, LogQuery, Order, Sort } from '../../../../core/log/store.ts';
 import { binOf, binsOf, binSql } from '../sql/bins.ts';
@@ -7,7 +9,7 @@ import type { Queries } from '../sql/engine.ts';
 import { isId } from '../../../../core/log/record-id.ts';
 import { recordColumns } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
-import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
+import { isProbed, knownSql, Params, probeSql, selectionOf, textSql, unknownSql, whereSql } from '../sql/where.ts';
 import type { Selection } from '../sql/where.ts';
 
 /** Dollars as text, because a database's driver gives large integers as floats. */
@@ -105,7 +107,7 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   return { rows: rows.filter(({ id }) => (id as string) >= next), next };
 }
 
-const sortColumns: Readonly<Record<Sort, Binned>> = { cost: 'cost', duration: 'duration_ms', tokens: 'total_tokens' };
+const sortFilters: Readonly<Record<Sort, string>> = { cost: 'cost', duration: 'latency', tokens: 'tokens' };
 
 /** A row's place in a sorted list. */
 interface Place {
@@ -130,7 +132,8 @@ function placeOf(cursor: string | null | undefined): Place | null {
  * cost: the first bins hold few rows, so a page does not sort all records.
  */
 async function sortedPage(queries: Queries, query: LogQuery, options: ListOptions & { readonly sort: Sort }): Promise<Page> {
-  const column = sortColumns[options.sort];
+  const field = filteredField(sortFilters[options.sort]) as FilteredField;
+  const column = field.asked as Binned;
   const { order = 'desc' } = options;
   const after = placeOf(options.cursor);
   const size = sizeOf(options);
@@ -139,7 +142,7 @@ async function sortedPage(queries: Queries, query: LogQuery, options: ListOption
   const first = after === null ? 0 : after.value === null ? bins.length : bins.indexOf(binOf(column, BigInt(after.value)));
   for (const bin of [...bins.slice(first), null]) {
     if (places.length > size) break;
-    places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
+    places.push(...(await placesIn(queries, query, { field, order, bin, after, limit: size + 1 - places.length })));
   }
   const shown = places.slice(0, size);
   const last = shown.at(-1);
@@ -147,7 +150,7 @@ async function sortedPage(queries: Queries, query: LogQuery, options: ListOption
 }
 
 interface Part {
-  readonly column: Binned;
+  readonly field: FilteredField;
   readonly order: Order;
   /** null: the rows without a number. */
   readonly bin: number | null;
@@ -159,11 +162,14 @@ interface Part {
 async function placesIn(
   { engine: { grammar }, rows: found }: Queries,
   query: LogQuery,
-  { column, order, bin, after, limit }: Part,
+  { field, order, bin, after, limit }: Part,
 ): Promise<Place[]> {
+  const column = field.asked as Binned;
   const params = new Params(grammar);
   const { from, where, key } = selectionOf(query, { params, grammar });
-  const conditions = [...where, ...(bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`])];
+  const conditions = [...where, ...(bin === null ? [unknownSql(field)] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`])];
+  // cost: the other bins hold no 0, so their queries read the index alone
+  if (bin === 0) conditions.push(knownSql(field));
   // rows without a number come after each row that has one
   if (after !== null && bin === null && after.value === null) conditions.push(`${key} < ${params.id(after.id)}`);
   if (after !== null && bin !== null) {
@@ -171,7 +177,7 @@ async function placesIn(
     conditions.push(behindSql(`r.${column}`, { key, isBelow, value: params.add(after.value), id: params.id(after.id) }));
   }
   const rows = await found(
-    `select ${key} as id, cast(r.${column} as text) as value
+    `select ${key} as id, ${bin === null ? 'null' : `cast(r.${column} as text)`} as value
     from ${from}${whereSql(conditions)}
     order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`,
     params,

@@ -191,6 +191,10 @@ describe('a column of the list', () => {
   const shown = (name: string): unknown => columnOf(name).show(record);
   const asked = (name: string): unknown => columnOf(name).filter?.(record);
 
+  test('a request whose process died shows no time, because nobody knows how long it took', () => {
+    expect(columnOf('total').show({ ...record, outcome: 'interrupted', durationMs: 0 })).toBe('–');
+  });
+
   test.each([
     ['total', '1.50 s'],
     ['ttft', '–'],

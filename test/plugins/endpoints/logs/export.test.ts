@@ -42,6 +42,12 @@ describe('an export', () => {
     expect([cell('userAgent'), cell('usageEstimated'), cell('cost')]).toEqual(["'=curl", 'true', '0.00002']);
   });
 
+  it('has in CSV no duration of a request whose process died, because nobody knows it', () => {
+    const place = csvHead([]).split(',').indexOf('durationMs');
+    expect(csvLine(aRecord({ outcome: 'interrupted', durationMs: 0 }), []).split(',')[place]).toBe('');
+    expect(csvLine(aRecord({ outcome: 'answered', durationMs: 0 }), []).split(',')[place]).toBe('0');
+  });
+
   it('has a column for each metadata key', async () => {
     scene.log.add({ createdAt: at(1), metadata: { 'tenant-id': 'acme' } });
     scene.log.add({ createdAt: at(2), metadata: { 'tenant-id': 'globex', team: 'a,b' } });

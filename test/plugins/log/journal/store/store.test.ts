@@ -19,6 +19,8 @@ afterAll(async () => await server.stop());
 const minute = 60_000;
 const models = ['plain', 'thinker', null];
 
+/** The requests whose process died: nobody knows how long they took. */
+const died = new Set([1, 101, 202]);
 /** 300 records of all kinds, from five hours. */
 const records = Array.from({ length: 300 }, (_, at) => ({
   at: begin + at * minute,
@@ -28,9 +30,15 @@ const records = Array.from({ length: 300 }, (_, at) => ({
   key: at % 4 === 0 ? null : `team-${at % 2}`,
   stream: at % 5 === 0,
   status: at % 10 === 9 ? 429 : at % 10 === 8 ? 500 : 200,
-  outcome: at % 10 >= 8 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : ('answered' as const),
+  outcome: died.has(at)
+    ? ('interrupted' as const)
+    : at % 10 >= 8
+      ? ('refused' as const)
+      : at % 50 === 7
+        ? ('cut' as const)
+        : ('answered' as const),
   finishReason: at % 10 >= 8 ? null : at % 7 === 0 ? 'tool_calls' : 'completed',
-  durationMs: at === 123 ? 60_000 : at * 3,
+  durationMs: died.has(at) ? 0 : at === 123 ? 60_000 : at * 3,
   timeToFirstTokenMs: at % 5 === 0 ? at : null,
   cost: at % 10 >= 8 ? null : `0.${String(at + 1).padStart(6, '0')}`,
   usage: {
@@ -159,7 +167,8 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     ['a hundred of statuses', where('status', 'in', '4xx'), ({ status }) => status === 429],
     ['two statuses', where('status', 'in', '429', '500'), ({ status }) => status >= 400],
     ['a long time', where('latency', '>', '59999'), (_, at) => at === 123],
-    ['a short time', where('latency', '<=', '30'), (_, at) => at <= 10],
+    ['a short time', where('latency', '<=', '30'), ({ outcome }, at) => at <= 10 && outcome !== 'interrupted'],
+    ['a time of 0 or more', where('latency', '>=', '0'), ({ outcome }) => outcome !== 'interrupted'],
     ['a time to the first token', where('ttft', '>=', '290'), ({ timeToFirstTokenMs: ms }) => ms !== null && ms >= 290],
     ['tokens', where('tokens', '>', '14'), ({ usage }) => usage.totalTokens !== null],
     ['a cost', where('cost', '>', '0.00029'), ({ cost }, at) => cost !== null && at + 1 > 290],
@@ -176,7 +185,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
         where('model', 'in', 'thinker'),
         where('latency', '>', '100'),
       ),
-      (_, at) => at % 6 === 4 && at % 3 === 1 && at * 3 > 100,
+      ({ durationMs }, at) => at % 6 === 4 && at % 3 === 1 && durationMs > 100,
     ],
     ['from and to', { ...everything, from: begin + 10 * minute, to: begin + 20 * minute }, (_, at) => at >= 10 && at < 20],
     [
@@ -197,7 +206,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
 
   const amounts: Readonly<Record<string, (at: number) => number>> = {
-    duration: (at) => records[at]?.durationMs ?? -1,
+    duration: (at) => (records[at]?.outcome === 'interrupted' ? -1 : (records[at]?.durationMs ?? -1)),
     cost: (at) => Number(records[at]?.cost ?? -1),
     tokens: (at) => records[at]?.usage.totalTokens ?? -1,
   };
@@ -286,6 +295,11 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
       latencyP50Ms: sorted[49],
       latencyP95Ms: sorted[94],
     });
+  });
+
+  test('sums no request whose process died under a short time', async () => {
+    const [sums] = await store.stats(where('latency', '<=', '30'), { by: null, limit: 1 });
+    expect(sums?.requests).toBe(expected(({ durationMs }, at) => durationMs <= 30 && !died.has(at)).length);
   });
 
   test('sums by metadata, also over records without it', async () => {
