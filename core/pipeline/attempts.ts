@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk } from '../chat.ts';
-import type { AttemptResult, Streaming } from './context.ts';
+import type { AttemptResult, SentRequest, Streaming } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { faultOf } from '../taps/runners.ts';
@@ -141,6 +141,7 @@ export class Attempts {
       running.begins();
       return { turn, running, first };
     } catch (thrown) {
+      if (!isBeside && running.source === null) exchange.adjustments = adjustmentsOf(exchange, running.seen.sent.at(-1));
       throw new Failed(turn, this.#broke(running, thrown));
     }
   }
@@ -286,10 +287,10 @@ interface Begun {
   readonly first: Pieces;
 }
 
-/** The adjustments of the door, and then those of the source, without the parameters that the door itself added. */
-function adjustmentsOf({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] {
+/** The adjustments of the door, and then those of the attempt, without the parameters that the door itself added. */
+function adjustmentsOf({ request }: Exchange, attempt: Pick<SentRequest, 'adjustments'> | null | undefined): Exchange['adjustments'] {
   const { adjustments = [], implied = [] } = request ?? {};
-  return [...adjustments, ...(source?.adjustments ?? []).filter(({ parameter }) => !implied.includes(parameter))];
+  return [...adjustments, ...(attempt?.adjustments ?? []).filter(({ parameter }) => !implied.includes(parameter))];
 }
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);

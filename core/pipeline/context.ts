@@ -176,6 +176,8 @@ export interface SentRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What was changed in it. The record has it where the provider refuses the request, and there is no source that says it. */
+  readonly adjustments?: readonly Adjustment[];
 }
 
 /** One try at one candidate. */

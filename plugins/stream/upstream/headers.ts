@@ -63,6 +63,10 @@ export class SentToProvider implements SentRequest {
     return this.#wire.body;
   }
 
+  get adjustments(): WireRequest['adjustments'] {
+    return this.#wire.adjustments;
+  }
+
   // cost: only a reference to the request is kept here: the headers are put together when the record is written
   get headers(): Readonly<Record<string, string>> {
     const own = Object.keys(this.#provider.headers).filter((name) => !isCredential(name));

@@ -9,6 +9,30 @@ import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, pause } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../scene.ts';
 
+describe('what was changed in a request is on record', () => {
+  const half = { messages: [{ role: 'user', content: '\ud800' }] };
+  const changed = [{ parameter: 'request', change: 'halves of characters replaced' }];
+  const refuses = answers({ error: { message: 'No.' } }, { status: 400 });
+
+  it('where the provider refuses it', async () => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider(refuses)).url));
+    expect([(await chat(half)).status, records[0]?.adjustments]).toEqual([400, changed]);
+  });
+
+  it('not where an attempt before had the change, and the last one sent nothing', async () => {
+    const up = await provider(answers({ error: {} }, { status: 503 }));
+    const opens = probe(({ hooks }) =>
+      hooks.open.tap('test/probe', ({ attempt: { number } }) => {
+        if (number === 2) throw new GatewayError('upstream_unreachable', 'No.');
+        return undefined;
+      }),
+    );
+    const { chat, records } = await gatewayOf(twoUpstreams(up.url, up.url), { plugins: [opens] });
+    await chat(half);
+    expect(records[0]).toMatchObject({ attempts: [{}, {}], adjustments: [] });
+  });
+});
+
 describe('an attempt is on record', () => {
   it('with the time from the arrival to its start, which shows the pauses between attempts', async () => {
     const admits = probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => (await pause(30), request)));
