@@ -41,9 +41,10 @@ export class Catalogue {
 
   /** The entries that the filters leave at this time. */
   shown(asked: Switches, now: number): Shown[] {
+    // the operator's own names come first: behind hundreds of models nobody finds them, and the first page of the Messages API lacks them
     this.#entries ??= [
-      ...this.#config.models.map((model) => entryOf(model, false)),
       ...this.#policies.map((policy) => entryOf(policy, true)),
+      ...this.#config.models.map((model) => entryOf(model, false)),
     ];
     const isListed = ({ deactivatedAt, deprecatedAt }: Entry): boolean =>
       (asked.include_deactivated || deactivatedAt > now) && (!asked.exclude_deprecated || deprecatedAt > now);

@@ -3,7 +3,7 @@
  *
  * The list has what can be asked now: models with a provider that is on, and of each the providers that are on; `include_unavailable`
  * adds the others. A routing policy with a name of its own, such as `auto`, is in the list as a model with the providers of all its
- * candidates. One model is found by its name whether it can be asked or not.
+ * candidates, before the models. One model is found by its name whether it can be asked or not.
  *
  * A request with the header `anthropic-version` gets pages in the form of
  * the Messages API, by `limit`, `after_id`, `before_id` and `lifecycle`.
