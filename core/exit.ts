@@ -45,6 +45,15 @@ export function mistakeAt(thrown: unknown): string {
   return place === undefined ? '' : ` at ${place}`;
 }
 
+/** A plugin with the place of its entry in the config file; without one where no file lists it. */
+interface Listed {
+  readonly plugin: { readonly name: string };
+  readonly writtenAt?: () => string;
+}
+
+/** The place of the plugin's entry, and a space; empty where there is none. */
+export const placeOf = ({ writtenAt }: Pick<Listed, 'writtenAt'>): string => (writtenAt === undefined ? '' : `${writtenAt()} `);
+
 /** Why a program does not start, or a changed config is not used. @param why what the plugin threw, or a sentence */
-export const refusalOf = (plugin: string, why: unknown): string =>
-  `The plugin "${plugin}" refuses to start: ${messageOf(why)}${mistakeAt(why)}`;
+export const refusalOf = (listed: Listed, why: unknown): string =>
+  `${placeOf(listed)}The plugin "${listed.plugin.name}" refuses to start: ${messageOf(why)}${mistakeAt(why)}`;

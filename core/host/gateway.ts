@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { ownerOf } from '../wire/dialect.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
-import { refusalOf } from '../exit.ts';
+import { placeOf, refusalOf } from '../exit.ts';
 import { guard } from '../taps/guard.ts';
 import type { Guard } from '../taps/guard.ts';
 import { createHooks, statusWith, withCheck } from '../pipeline/hooks.ts';
@@ -108,7 +108,7 @@ export async function startGateway(parts: GatewayParts): Promise<RunningGateway>
     if (!isTrial) await redis?.open();
     applyAll(plugins, { watch, gatewayOf, teardowns });
     if (doors.length > 0) warnOfDoors(config, { hasAuth: hooks.auth.taps.length > 0, isTrial, logger });
-    if (!isTrial) await hooks.boot.promise(gatewayOf(itself, logger)).catch(refuseBoot);
+    if (!isTrial) await hooks.boot.promise(gatewayOf(itself, logger)).catch((thrown: unknown) => refuseBoot(thrown, plugins));
   } catch (error) {
     await closing();
     throw error;
@@ -240,16 +240,16 @@ function applyAll(plugins: readonly LoadedPlugin[], { watch, gatewayOf, teardown
     const run = apply(loaded, gatewayOf(name));
     if (run !== undefined) teardowns.push({ plugin: name, run });
   }
-  watch.seal((name) => placeOf(plugins.find(({ plugin }) => plugin.name === name)));
+  watch.seal((name) => placeOf(named(name, plugins) ?? {}));
 }
 
-/** The place of a plugin's entry in the config file, and a space; empty where no file lists the plugin. */
-const placeOf = (loaded: LoadedPlugin | undefined): string => (loaded?.writtenAt === undefined ? '' : `${loaded.writtenAt()} `);
+const named = (name: string, plugins: readonly LoadedPlugin[]): LoadedPlugin | undefined =>
+  plugins.find(({ plugin }) => plugin.name === name);
 
 /** Applies a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
 function apply(loaded: LoadedPlugin, gateway: Gateway): Teardown | undefined {
   const { plugin, options } = loaded;
-  const refusal = (why: unknown): string => placeOf(loaded) + refusalOf(plugin.name, why);
+  const refusal = (why: unknown): string => refusalOf(loaded, why);
   let result: unknown;
   try {
     result = plugin.apply(gateway, options);
@@ -286,13 +286,14 @@ async function tearDown(teardowns: readonly OwnedTeardown[], failed: Failed): Pr
 }
 
 /**
- * Throws the error of a plugin that failed at `boot`, with the plugin's name.
+ * Throws the error of a plugin that failed at `boot`, with the plugin's name and the place of its entry.
  * The error's `exitCode`, where it has one, becomes that of the program.
  */
-function refuseBoot(thrown: unknown): never {
+function refuseBoot(thrown: unknown, plugins: readonly LoadedPlugin[]): never {
   if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
-  const { cause } = thrown;
-  const refused = new Error(refusalOf(thrown.plugin ?? '', cause), { cause });
+  const { cause, plugin } = thrown;
+  const name = plugin ?? '';
+  const refused = new Error(refusalOf(named(name, plugins) ?? { plugin: { name } }, cause), { cause });
   throw Object.assign(refused, { exitCode: (cause as { exitCode?: number } | null)?.exitCode ?? 1 });
 }
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { Bound, Config } from '../config.ts';
 import { Exit, messageOf, refusalOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
-import type { AnyPlugin, LoadedPlugin, ParentProcess } from '../host/plugin.ts';
+import type { LoadedPlugin, ParentProcess } from '../host/plugin.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt, Replaced } from '../host/reload.ts';
 import { States } from '../host/state.ts';
@@ -73,18 +73,11 @@ class Sides {
     const release = (): void => {
       for (const { plugin, error } of held.release()) createLogger(this.#write, { plugin }).error('a plugin failed to close', { error });
     };
-    const sideOf = ({ plugin, options }: LoadedPlugin): [string, ParentSide][] => {
-      const side = sideAtParent(
-        plugin,
-        {
-          config,
-          logger: createLogger(this.#write, { plugin: plugin.name }),
-          state: held.of(plugin.name),
-          ask: this.#relay.ask(plugin.name),
-        },
-        options,
-      );
-      return side === undefined ? [] : [[plugin.name, side]];
+    const sideOf = (loaded: LoadedPlugin): [string, ParentSide][] => {
+      const { name } = loaded.plugin;
+      const logger = createLogger(this.#write, { plugin: name });
+      const side = sideAtParent(loaded, { config, logger, state: held.of(name), ask: this.#relay.ask(name) });
+      return side === undefined ? [] : [[name, side]];
     };
     try {
       this.#relay.adopt(new Map(plugins.flatMap(sideOf)));
@@ -100,7 +93,8 @@ class Sides {
 /**
  * The part of a plugin that runs in the parent; undefined: it has none. Throws an error with the plugin's name where the plugin refuses.
  */
-function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown): ParentSide | undefined {
+function sideAtParent(loaded: LoadedPlugin, parent: ParentProcess): ParentSide | undefined {
+  const { plugin, options } = loaded;
   try {
     const side = plugin.atParent?.(parent, options);
     if (side !== undefined && typeof (side as Partial<ParentSide> | null)?.answer !== 'function') {
@@ -108,7 +102,7 @@ function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown
     }
     return side;
   } catch (cause) {
-    throw new Exit(1, refusalOf(plugin.name, cause));
+    throw new Exit(1, refusalOf(loaded, cause));
   }
 }
 

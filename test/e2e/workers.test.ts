@@ -1,5 +1,5 @@
 /** Several real processes behind one port, which are killed, reloaded and restarted while clients send requests without pause. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -330,7 +330,7 @@ describe('the workers of one gateway', () => {
     expect(await hashes()).toEqual(before);
     expect(times(news(), 'the changed config is not used')).toBe(1);
     gateway.write(config({}, plugins('parent')));
-    await expect.poll(news).toContain('The plugin \\"log/moody\\" refuses to start: no parent in the mood');
+    await expect.poll(news).toMatch(/gateway\.config\.yaml:\d+:\d+ The plugin \\"log\/moody\\" refuses to start: no parent in the mood/);
     expect(times(news(), 'the changed config is not used')).toBe(2);
     expect(await hashes()).toEqual(before);
     expect((await chat(gateway.url, 'hello')).status).toBe(200);
@@ -402,6 +402,9 @@ describe('without an admin key in the config', () => {
 });
 
 describe.concurrent('a start with workers', () => {
+  /** The place of the entry of the plugin in the config, which is one line. */
+  const placeIn = (file: string): string => `${file}:1:${readFileSync(file, 'utf8').indexOf('"./full.mjs"') + 1}`;
+
   test('ends with the message and the exit code of the first worker that refuses, once', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(
@@ -412,7 +415,11 @@ describe.concurrent('a start with workers', () => {
     const plugins = ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'];
     writeFileSync(file, JSON.stringify(config({}, { plugins })));
     const refused = await run(['start', '--config', file, '--port', '0']);
-    expect([refused.code, refused.stdout, refused.stderr]).toEqual([4, '', 'The plugin "log/full" refuses to start: no room here\n']);
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      4,
+      '',
+      `${placeIn(file)} The plugin "log/full" refuses to start: no room here\n`,
+    ]);
     writeFileSync(file, JSON.stringify(config({ worker: 3 })));
     const faulty = await run(['start', '--config', file, '--port', '0']);
     expect([faulty.code, times(faulty.stderr, 'server.worker')]).toEqual([1, 1]);
@@ -431,7 +438,7 @@ describe.concurrent('a start with workers', () => {
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(config({}, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'] })));
     const { code, stdout, stderr } = await run(['start', '--config', file, '--port', '0']);
-    expect([code, stdout, stderr]).toEqual([1, '', `The plugin "log/full" refuses to start: ${words}\n`]);
+    expect([code, stdout, stderr]).toEqual([1, '', `${placeIn(file)} The plugin "log/full" refuses to start: ${words}\n`]);
     rmSync(folder, { recursive: true, force: true });
   });
 });
