@@ -44,7 +44,7 @@ export interface GatewayParts {
   readonly peers?: WorkerPeers | null;
   /** True: the plugins are applied but not booted, to find out whether one refuses. Nothing is opened. */
   readonly isTrial?: boolean;
-  /** How long the `boot` of each plugin may take; absent: until it has ended. */
+  /** How long the `boot` of all plugins together may take; absent: until they have ended. */
   readonly bootMs?: number;
 }
 

@@ -51,7 +51,7 @@ export interface Watch<Gateway extends Replaced = RunningGateway> {
 }
 
 /**
- * How long the `boot` of a plugin may take where a config is reloaded: as long as its file may take to load.
+ * How long the `boot` of all plugins together may take where a config is reloaded: as long as a plugin's file may take to load.
  * safety: the next reload begins when this one has ended, and the parent of workers waits one minute for each of them.
  */
 export const reloadBootMs = 30_000;

@@ -54,7 +54,7 @@ const runners: Readonly<Record<string, (taps: readonly GuardedTap[]) => Run>> = 
 interface GuardLimits {
   /** What taps may return, by hook. */
   readonly returns?: Readonly<Record<string, Returns>>;
-  /** How long each tap of `boot` may take; absent: until it has ended. */
+  /** How long all taps of `boot` together may take; absent: until they have ended. */
   readonly bootMs?: number | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface GuardedTap {
   readonly logger: Logger;
   /** Undefined: the taps of the hook return no value. */
   readonly returns: Returns | undefined;
-  /** How long a tap of `boot` may take; undefined: until it has ended. */
+  /** How long all taps of `boot` together may take; undefined: until they have ended. */
   readonly bootMs: number | undefined;
 }
 

@@ -90,6 +90,23 @@ describe('a second tapPromise that throws synchronously', () => {
   });
 });
 
+describe('the time of a reload', () => {
+  it('is one for the boots of all plugins, so a few slow ones together are refused as one is', async () => {
+    const clock = vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as } = guarded({ bootMs: 30_000 });
+    for (const plugin of ['a/one', 'a/two']) {
+      as(plugin, () => hooks.boot.tapPromise(plugin, async () => await new Promise((end) => setTimeout(end, 20_000))));
+    }
+    const refused = expect(hooks.boot.promise()).rejects.toMatchObject({
+      plugin: 'a/two',
+      cause: { message: expect.stringContaining('30 s') },
+    });
+    await clock.advanceTimersByTimeAsync(40_000);
+    await refused;
+  });
+});
+
 describe('an async function under tap', () => {
   it('is not awaited by a bare hook', async () => {
     const { boot } = bareHooks();
@@ -387,7 +404,7 @@ describe('a plugin that takes long to start', () => {
     const { plugin, cause } = (await booted) as GatewayError;
     expect([plugin, String(cause), started, vi.getTimerCount()]).toEqual([
       'a/slow',
-      'Error: its `boot` has not ended within 30 s; only a start waits longer for it',
+      'Error: its `boot` has not ended within 30 s, which is the time for all plugins; only a start waits longer',
       [],
       0,
     ]);
