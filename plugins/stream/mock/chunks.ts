@@ -24,26 +24,50 @@ interface Budget {
   isCut: boolean;
 }
 
-/** Generates the chunks of an answer. Each chunk is made only when it is read, so a long answer takes no memory. */
-export function* toChunks(answer: MockAnswer, { requestId, choices, maxTokens, showsReasoning }: Shape): Generator<Chunk, void> {
-  let reasoning = 0;
-  let total = 0;
-  let calls = 0;
-  for (let choice = 0; choice < choices; choice++) {
-    const budget: Budget = { limit: maxTokens ?? Infinity, spent: 0, isCut: false };
-    for (const text of within(budget, answer.reasoning)) if (showsReasoning) yield { type: 'reasoning-delta', choice, text };
-    reasoning += budget.spent;
-    for (const text of within(budget, answer.text)) yield { type: 'text-delta', choice, text };
-    for (const [index, call] of answer.calls.entries()) {
-      budget.isCut ||= budget.spent >= budget.limit;
-      if (budget.isCut) break;
-      yield { type: 'tool-start', choice, index, id: callId(requestId, calls++), name: call.name };
-      for (const fragment of within(budget, call.arguments)) yield { type: 'tool-delta', choice, index, arguments: fragment };
+/**
+ * Generates the chunks of an answer; each is made only when it is read, so a long answer takes no memory. The choices come side by
+ * side, a piece of each in turn, as those of a provider do.
+ */
+export function* toChunks(answer: MockAnswer, shape: Shape): Generator<Chunk, void> {
+  const spent: Spent = { reasoning: 0, total: 0 };
+  let running = Array.from({ length: shape.choices }, (_, choice) => ofChoice(choice, { answer, shape, spent }));
+  while (running.length > 0) {
+    const still: typeof running = [];
+    for (const chunks of running) {
+      const { value: chunk } = chunks.next();
+      if (chunk === undefined) continue;
+      yield chunk;
+      still.push(chunks);
     }
-    yield finish(choice, budget.isCut, answer);
-    total += budget.spent;
+    running = still;
   }
+  const { reasoning, total } = spent;
   yield { type: 'usage', usage: { ...unknownUsage, input: answer.promptTokens, answer: total - reasoning, reasoning } };
+}
+
+/** Tokens of all choices. */
+interface Spent {
+  reasoning: number;
+  total: number;
+}
+
+function* ofChoice(
+  choice: number,
+  { answer, shape, spent }: { readonly answer: MockAnswer; readonly shape: Shape; readonly spent: Spent },
+): Generator<Chunk, void> {
+  const budget: Budget = { limit: shape.maxTokens ?? Infinity, spent: 0, isCut: false };
+  for (const text of within(budget, answer.reasoning)) if (shape.showsReasoning) yield { type: 'reasoning-delta', choice, text };
+  spent.reasoning += budget.spent;
+  for (const text of within(budget, answer.text)) yield { type: 'text-delta', choice, text };
+  for (const [index, call] of answer.calls.entries()) {
+    budget.isCut ||= budget.spent >= budget.limit;
+    if (budget.isCut) break;
+    const id = callId(shape.requestId, choice * answer.calls.length + index);
+    yield { type: 'tool-start', choice, index, id, name: call.name };
+    for (const fragment of within(budget, call.arguments)) yield { type: 'tool-delta', choice, index, arguments: fragment };
+  }
+  spent.total += budget.spent;
+  yield finish(choice, budget.isCut, answer);
 }
 
 function* within(budget: Budget, text: string): Generator<string, void> {

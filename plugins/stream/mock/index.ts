@@ -79,13 +79,15 @@ async function open(context: Streaming, defaultPaceMs: number): Promise<ChunkSou
     throw failure;
   }
   const ability = attempt.candidate.mapping.reasoning;
+  const choices = request.n ?? 1;
   return createSource({
     chunks: toChunks(composeAnswer(context, prompt), {
       requestId: context.id,
-      choices: request.n ?? 1,
+      choices,
       maxTokens: request.maxTokens,
       showsReasoning: ability?.exposes === 'text',
     }),
+    choices,
     delayMs,
     paceMs: last(prompt, 'pace')?.number ?? (request.stream ? defaultPaceMs : 0),
     breaks: breakFor(prompt, attempt),

@@ -17,7 +17,9 @@ interface Delivery {
   readonly chunks: Iterator<Chunk, void>;
   /** Milliseconds before the first piece. */
   readonly delayMs: number;
-  /** Milliseconds between two pieces; 0: no pause, and many pieces in one read. */
+  /** The number of answers in it. */
+  readonly choices: number;
+  /** Milliseconds between two pieces of a choice; 0: no pause, and many pieces in one read. */
   readonly paceMs: number;
   /** Null: the answer does not break. */
   readonly breaks: Break | null;
@@ -29,9 +31,9 @@ interface Delivery {
 const mostPieces = 512;
 
 /** Makes the source of one attempt. Its `read` throws `upstream_truncated` at a cut, and the signal's reason after an abort. */
-export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delivery): ChunkSource {
+export function createSource({ chunks, choices, delayMs, paceMs, breaks, signal }: Delivery): ChunkSource {
   const pause = createPause(signal);
-  const most = paceMs > 0 ? 1 : mostPieces;
+  const most = paceMs > 0 ? choices : mostPieces;
   let isFirst = true;
   let isCancelled = false;
   let isBroken = false;

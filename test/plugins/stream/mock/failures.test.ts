@@ -100,6 +100,14 @@ describe('the pace', () => {
     expect(await source.read()).toBeNull();
   });
 
+  it('is that of each answer: with several, one piece of each comes at a time', async () => {
+    const source = await opened(scene('one two [[pace:1]]', { n: 3 }));
+    const piece = (text: string) => [0, 1, 2].map((choice) => ({ type: 'text-delta', choice, text }));
+    expect([await source.read(), await source.read()]).toEqual([piece('one'), piece(' two')]);
+    expect((await source.read())?.map(({ type }) => type)).toEqual(['finish', 'finish', 'finish', 'usage']);
+    expect(await source.read()).toBeNull();
+  });
+
   it('of 0 delivers all in one read', async () => {
     const source = await opened(scene('[[words:200]]'));
     expect(await source.read()).toHaveLength(202);
