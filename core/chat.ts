@@ -336,6 +336,12 @@ export type Chunk =
  */
 export const mostChoices = 128;
 
+/**
+ * The most texts of one request for vectors. wire: OpenAI: Create embeddings.
+ * safety: `at` of a vector is a place in a list too.
+ */
+export const mostInputs = 2048;
+
 /** The texts of an answer, by the kind of chunk that carries a piece of each. */
 export const textKinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 

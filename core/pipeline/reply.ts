@@ -1,5 +1,5 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
-import { finishReasons, mostChoices, unknownUsage } from '../chat.ts';
+import { finishReasons, mostChoices, mostInputs, unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
@@ -140,6 +140,14 @@ export class Reply {
     this.#runs.push({ first: chunk, from });
   }
 
+  #place({ at, vector }: Chunk & { type: 'vector' }): void {
+    if (!(Number.isInteger(at) && at >= 0 && at < mostInputs)) {
+      throw new TypeError(`a vector has the place ${JSON.stringify(at)}, and not a whole number below ${mostInputs}`);
+    }
+    if (this.vectors[at] !== undefined) throw new TypeError(`there are two vectors with the place ${at}`);
+    this.vectors[at] = vector;
+  }
+
   add(chunk: Chunk): void {
     if (chunk.type === 'usage') {
       if (!isOfCounts(chunk.usage)) throw new TypeError('a usage chunk has no counts, or a count that is not a number');
@@ -183,7 +191,7 @@ export class Reply {
         this.size += addExtra(choice, chunk, (this.#grown ??= new Set()));
         break;
       case 'vector':
-        this.vectors[chunk.at] = chunk.vector;
+        this.#place(chunk);
         this.size += 4 * chunk.vector.length;
         break;
       case 'finish':

@@ -1,5 +1,5 @@
 /** What a tap may return, by hook. A plugin may be JavaScript, so the types of the hooks promise nothing at run time. */
-import { finishReasons, mostChoices } from '../chat.ts';
+import { finishReasons, mostChoices, mostInputs } from '../chat.ts';
 import type { Chunk } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { bare, fieldsOf, isFields } from '../wire/fields.ts';
@@ -103,7 +103,7 @@ const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
   'tool-delta': ({ choice, index, arguments: text }) => isChoice(choice) && isPlace(index) && isText(text),
   native: ({ choice, form, name }) => isChoice(choice) && isText(form) && isText(name),
   extra: ({ choice, on, field }) => isChoice(choice) && isText(on) && isText(field),
-  vector: ({ at, vector }) => isPlace(at) && Array.isArray(vector),
+  vector: ({ at, vector }) => isPlace(at) && (at as number) < mostInputs && Array.isArray(vector),
   finish: ({ choice, reason }) => isChoice(choice) && reasons.has(reason),
   usage: ({ usage }) => isFields(usage),
 };

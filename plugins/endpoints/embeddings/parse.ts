@@ -1,10 +1,7 @@
 /** Checks the body of an embedding request. Fields that are not known here are kept in `rest`. */
-import { unsetReasoning } from '../../../core/chat.ts';
+import { mostInputs, unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
 import { bodyFields, count, missing, modelName, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
-
-/** wire: OpenAI: Create embeddings */
-const mostInputs = 2048;
 
 /** Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`, `invalid_type` or `invalid_value`. */
 export function parseEmbeddingRequest(body: unknown): ChatRequest {

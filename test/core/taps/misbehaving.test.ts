@@ -156,6 +156,7 @@ describe('a tap that returns a value that its hook does not take', () => {
     ['opened', 'an adjustment that is null', (source) => ({ ...source, adjustments: [null] })],
     ['chunk', 'a text that is undefined', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
     ['chunk', 'a text with the choice -1', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
+    ['chunk', 'the vector of an input that nobody can send', () => ({ type: 'vector', choice: 0, at: 2048, vector: [1] })],
     ['chunk', 'an unknown type', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, type: 'toString' } : chunk)],
     ['chunk', 'an unknown finish reason', (chunk) => (chunk.type === 'finish' ? { ...chunk, reason: 'stop' } : chunk)],
     ['chunk', 'no finish', (chunk) => (chunk.type === 'finish' ? null : chunk)],
@@ -348,12 +349,22 @@ describe('a source of chunks', () => {
     // a list with a place for each answer before this one would take all memory
     ['the number of an answer that nobody can ask for', { type: 'text-delta', choice: 20_000, text: 'x' }],
     ['the number of an answer that is a text', { type: 'text-delta', choice: 'push', text: 'x' }],
+    // the list of the vectors would have as many places
+    ['the vector of an input that nobody can send', { type: 'vector', choice: 0, at: 1e9, vector: [1] }],
+    ['the vector of an input before the first', { type: 'vector', choice: 0, at: -1, vector: [1] }],
+    ['the vector of half an input', { type: 'vector', choice: 0, at: 0.5, vector: [1] }],
+    ['a second vector of an input', { type: 'vector', choice: 0, at: 3, vector: [1] }],
     ['a reasoning detail that is null', { type: 'reasoning-detail', choice: 0, detail: null }],
     ['a tool call with a number for its id', { type: 'tool-start', choice: 0, index: 0, id: 5, name: 'b' }],
   ])('that gives a value that is no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
     const { chat, records } = await served(({ hooks }) =>
       hooks.open.tap({ stage: EARLY }, () =>
-        sourceOf([{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' }, odd as never, finish]),
+        sourceOf([
+          { type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' },
+          { type: 'vector', choice: 0, at: 3, vector: [1] },
+          odd as never,
+          finish,
+        ]),
       ),
     );
     for (const stream of [false, true]) {
