@@ -16,6 +16,8 @@ export interface About {
   readonly summary: string;
   /** Query parameters: what each does. */
   readonly query?: Readonly<Record<string, string>>;
+  /** Headers of a request that change the answer: what each does. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The JSON body of a request. */
   readonly body?: Shape;
   /** The body of an answer, by media type; null: a text. That of `text/event-stream` is the data of one event. */

@@ -28,7 +28,12 @@ export const about = {
     query: { ...filters, format: 'jsonl or csv.', limit: 'The most requests in the file.' },
     answer: { 'application/jsonl': null, 'text/csv': null },
   },
-  tail: { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } },
+  tail: {
+    summary: 'Requests as they end',
+    query: filters,
+    headers: { 'last-event-id': 'The id of the last event that you have: what ended since comes first. Browsers send it by themselves.' },
+    answer: { 'text/event-stream': 'LoggedRequest' },
+  },
   request: { summary: 'One request with its texts', answer: { 'application/json': 'LoggedWhole' } },
   stats: {
     summary: 'Sums, whole or by a dimension',

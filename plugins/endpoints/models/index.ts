@@ -25,13 +25,15 @@ import { listingOf } from './record.ts';
 import type { ModelPage } from './wire.ts';
 
 const error = ['ErrorReply', 'MessagesError'];
+const headers = { 'anthropic-version': 'With any value the answer is in the form of the Messages API.' };
 const aboutList: About = {
   summary: 'The models, with what they can do and what they cost',
   query: queryHelp,
+  headers,
   answer: { 'application/json': ['ModelList', 'ModelPage'] },
   error,
 };
-const aboutOne: About = { summary: 'One model', answer: { 'application/json': ['ModelRecord', 'ModelInfo'] }, error };
+const aboutOne: About = { summary: 'One model', headers, answer: { 'application/json': ['ModelRecord', 'ModelInfo'] }, error };
 
 export default definePlugin({
   name: 'endpoints/models',

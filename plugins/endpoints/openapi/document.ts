@@ -11,8 +11,7 @@ type Schemas = Readonly<Record<string, object>>;
 const description = `One request shape and one response shape in front of many model providers.
 
 Every answer has \`x-request-id\`, the id under which the request is on record. A header \`X-Gateway-<Name>\` of a request is stored with it as metadata.
-On requests for a model \`x-dry-run: true\` says where the request would go, \`x-cache\` (on, no-store, refresh) is about kept answers, and \`x-log-bodies: off\`
-keeps its text off the record. The answer names the provider in \`x-provider\`, and parameters that were changed or left out in \`x-adjusted\`.
+The answer to a request for a model names the provider in \`x-provider\`, and parameters that were changed or left out in \`x-adjusted\`.
 Each endpoint that takes GET takes HEAD too.`;
 
 const securitySchemes = {
@@ -60,21 +59,42 @@ export function documentOf(routes: readonly Route[], { errorCodes, server }: Fac
 /** `/v1/models/**:id` → `/v1/models/{id}` */
 const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}');
 
+type Where = 'query' | 'header';
+
+const parametersOf = (where: Where, texts: Readonly<Record<string, string>>): object[] =>
+  Object.entries(texts).map(([name, text]) => ({ name, in: where, description: text, schema: { type: 'string' } }));
+
+const headerOfWords = (name: string, text: string, words: readonly string[]): object => ({
+  name,
+  in: 'header',
+  description: text,
+  schema: { type: 'string', enum: words },
+});
+
 /** The headers of every request for a model. */
 const headersOfDoor = [
-  {
-    name: 'x-dry-run',
-    in: 'header',
-    description: 'true: no provider is asked. The answer is an `Explanation`: where the request would go, why, and what it would cost.',
-    schema: { type: 'string', enum: ['true', 'false'] },
-  },
+  headerOfWords(
+    'x-dry-run',
+    'true: no provider is asked. The answer is an `Explanation`: where the request would go, why, and what it would cost.',
+    ['true', 'false'],
+  ),
+  headerOfWords(
+    'x-cache',
+    'on: a kept answer is used. refresh: a provider is asked, and its answer replaces the kept one. no-store: no kept answer is used, and none is kept.',
+    ['on', 'no-store', 'refresh'],
+  ),
+  headerOfWords('x-log-bodies', 'off: the texts of the request and of its answer are not kept in the log.', ['on', 'off']),
+  ...parametersOf('header', {
+    'x-dry-run-key': 'With the admin key and `x-dry-run: true`: the name of the key as whose caller you ask; empty: without a key.',
+    'x-request-id': 'Your own id of the request, kept on its record: 128 letters, digits and `_.:-` at most.',
+  }),
 ];
 
 function operationOf({ plugin, method, path, about, isDoor }: Route, security: readonly object[]): object {
   const inPath = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const words = path.split(/\W+/).filter((word) => word !== '');
-  const { summary, query = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
-  const inQuery = Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }));
+  const { summary, query = {}, headers = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
+  const inHeaders = [...parametersOf('header', headers), ...(isDoor ? headersOfDoor : [])];
   const answers = status.map((code) => [
     code,
     {
@@ -87,7 +107,7 @@ function operationOf({ plugin, method, path, about, isDoor }: Route, security: r
     summary,
     tags: [plugin],
     security,
-    parameters: [...inPath, ...inQuery, ...(isDoor ? headersOfDoor : [])],
+    parameters: [...inPath, ...parametersOf('query', query), ...inHeaders],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
       ...Object.fromEntries(answers),

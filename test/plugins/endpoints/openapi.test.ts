@@ -315,19 +315,37 @@ describe('the OpenAPI document', () => {
     expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
   });
 
-  test('has the header for a dry run at each endpoint that takes it, with words that are taken', async () => {
-    const faults: string[] = [];
-    for (const operation of operations().filter(({ method }) => method === 'POST')) {
-      const found = operation.spec.parameters.find((one: any) => one.in === 'header' && one.name === 'x-dry-run');
-      const [one] = casesOf(operation);
-      const ask = (word: string): Promise<Response> =>
-        send(operation, { ...one, headers: { ...one?.headers, 'x-dry-run': word } }, keyFor(operation));
-      // an endpoint that does not know the header takes any word
-      const isKnown = (await (await ask('perhaps')).text()).includes('The header \\"x-dry-run\\" must be');
-      if (isKnown !== (found !== undefined)) faults.push(operation.name);
-      for (const word of found?.schema.enum ?? []) if ((await ask(word)).status !== 200) faults.push(`${operation.name}: ${word}`);
-    }
-    expect(faults).toEqual([]);
+  const headersAt = ({ spec }: Operation): any[] => spec.parameters.filter((one: any) => one.in === 'header');
+
+  test.each(['x-dry-run', 'x-log-bodies', 'x-cache'])(
+    'has %s at each endpoint that takes it, with words that are taken',
+    async (header) => {
+      const faults: string[] = [];
+      for (const operation of operations().filter(({ method }) => method === 'POST')) {
+        const found = headersAt(operation).find(({ name }) => name === header);
+        const [one] = casesOf(operation);
+        const ask = (word: string): Promise<Response> =>
+          send(operation, { ...one, headers: { ...one?.headers, [header]: word } }, keyFor(operation));
+        // an endpoint that does not know the header takes any word
+        const isKnown = (await (await ask('perhaps')).text()).includes(`The header \\"${header}\\" must be`);
+        if (isKnown !== (found !== undefined)) faults.push(operation.name);
+        for (const word of found?.schema.enum ?? []) if ((await ask(word)).status !== 200) faults.push(`${operation.name}: ${word}`);
+      }
+      expect(faults).toEqual([]);
+    },
+  );
+
+  test('has the other headers that change an answer or a record', () => {
+    const namesAt = (wanted: string): string[] =>
+      operations()
+        .filter((operation) => tableName(operation) === wanted)
+        .flatMap((operation) => headersAt(operation).map(({ name }) => name));
+    expect(namesAt('POST /embeddings')).toEqual(expect.arrayContaining(['x-request-id', 'x-dry-run-key']));
+    expect([namesAt('GET /models/{id}'), namesAt('GET /api/logs/stream'), namesAt('GET /api/logs')]).toEqual([
+      ['anthropic-version', 'anthropic-version'],
+      ['last-event-id'],
+      [],
+    ]);
   });
 
   test.each<[string, object, { caller: boolean; admin: boolean }]>([
