@@ -3,6 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { formatProblems } from '../../../config/problems.ts';
 import type { Config } from '../../../core/config.ts';
 import { noteLines } from '../../../config/import/write.ts';
+import journal from '../../../plugins/log/journal/index.ts';
+import cache from '../../../plugins/stream/cache/index.ts';
 import { imported, importedPortkey } from './scene.ts';
 
 const one = 'model_list: [{ model_name: a, litellm_params: { model: groq/a } }]\n';
@@ -533,6 +535,17 @@ test('the cache keeps answers as long as LiteLLM, and its other settings are lis
     ['2: litellm_settings.cache_params.redis_flush_size: has no counterpart'],
   ]);
   expect(await kept('type: local, default_in_memory_ttl: 60, default_in_redis_ttl: 120')).toEqual([60, []]);
+});
+
+test('a time that is too long becomes the longest that its plugin takes', async () => {
+  const { plugins } = await configOf(
+    `${one}general_settings: { maximum_spend_logs_retention_period: 99999999d }\nlitellm_settings: { cache: true, cache_params: { ttl: 99999999999 } }\n`,
+  );
+  const imports = (name: string): unknown => plugins.find(({ use }) => use === name)?.with;
+  const longest = ({ schema }: { readonly schema?: object }, option: string): unknown =>
+    (schema as { properties: Record<string, { maximum?: number }> }).properties[option]?.maximum;
+  expect(imports('log/journal')).toMatchObject({ retention_days: longest(journal, 'retention_days') });
+  expect(imports('stream/cache')).toMatchObject({ ttl_seconds: longest(cache, 'ttl_seconds') });
 });
 
 describe('in a config of Portkey', () => {
