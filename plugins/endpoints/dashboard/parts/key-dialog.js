@@ -130,22 +130,25 @@ export function ChangeKey({ of, close, changed, show }) {
       await ask(pathOf(of), { method: 'DELETE' });
       endWith(`${of.name} is deleted`);
     });
-  return html`<${Dialog} title=${of.name} close=${close} isUnsaved=${!isBusy && isWritten(form, formOf(of))}><form class="dialog-body" onSubmit=${save}>
+  const isUnsaved = isWritten(form, formOf(of));
+  return html`<${Dialog} title=${of.name} close=${close} isUnsaved=${!isBusy && isUnsaved}><form class="dialog-body" onSubmit=${save}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${false} />
     <div class="dialog-foot"><button class="button button-main" disabled=${isBusy}>Save</button></div>
-    <${Ends} of=${of} isBusy=${isBusy} rotate=${rotate} turn=${turn} remove=${remove} />
+    <${Ends} of=${of} isBusy=${isBusy} isUnsaved=${isUnsaved} rotate=${rotate} turn=${turn} remove=${remove} />
   </form><//>`;
 }
 
-/** What takes effect at once, without Save. */
-function Ends({ of, isBusy, rotate, turn, remove }) {
+/** What takes effect at once, without Save, and closes the dialog: it would lose what is written there. */
+function Ends({ of, isBusy, isUnsaved, rotate, turn, remove }) {
+  const isOff = isBusy || isUnsaved;
   const [overlap, setOverlap] = useState('24h');
   const [isSure, setSure] = useState(false);
   const choose = (event) => setOverlap(event.target.value);
   return html`<div class="key-ends">
+    ${isUnsaved && html`<p class="soft">Save what you wrote first, or close this without saving.</p>`}
     <div>
-      <button type="button" class="button" disabled=${isBusy} onClick=${() => rotate(overlap)}>Rotate</button>
+      <button type="button" class="button" disabled=${isOff} onClick=${() => rotate(overlap)}>Rotate</button>
       <label class="soft">
         a new key; the present one ends <${Select}
           aria-label="The present key ends"
@@ -156,11 +159,11 @@ function Ends({ of, isBusy, rotate, turn, remove }) {
       </label>
     </div>
     <div>
-      <button type="button" class="button" disabled=${isBusy} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button>
+      <button type="button" class="button" disabled=${isOff} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button>
       <span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; running requests are completed'}</span>
     </div>
     <div>
-      <button type="button" class="button" disabled=${isBusy} onClick=${isSure ? remove : () => setSure(true)}>
+      <button type="button" class="button" disabled=${isOff} onClick=${isSure ? remove : () => setSure(true)}>
         ${isSure ? 'Delete for good' : 'Delete'}
       </button>
       <span class="soft">its requests stay in the log</span>

@@ -155,6 +155,27 @@ test('what is written in a dialog is not lost by Escape or a click beside it, an
   await scene.leave(page);
 });
 
+test('no other button of a key loses what is written and not saved: they wait until it is saved or taken back', async () => {
+  const page = await scene.open('/dashboard/keys');
+  await askFor(page, 'half-written');
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Change half-written' }).click();
+  const others = page.locator('.key-ends button');
+  const usable = async (): Promise<boolean[]> => await others.evaluateAll((all) => all.map((one: any) => !one.disabled));
+  const models = page.getByLabel('Models');
+  await expect.poll(usable).toEqual([true, true, true]);
+  await models.fill('mock');
+  await expect.poll(usable).toEqual([false, false, false]);
+  await page.getByText('Save what you wrote first').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await models.fill('');
+  await expect.poll(usable).toEqual([true, true, true]);
+  expect(await page.getByText('Save what you wrote first').count()).toBe(0);
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('half-written is refused from now on').waitFor();
+  await scene.leave(page);
+});
+
 test('a change of a key that was refused stays written in its dialog', async () => {
   await made('refused-change');
   const page = await drawn();
