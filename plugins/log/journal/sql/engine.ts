@@ -21,13 +21,13 @@ export interface Engine {
 /** An engine whose rows are uniform: an id is always a text. */
 export interface Queries {
   readonly engine: Engine;
-  rows(this: void, sql: string, params: Params): Promise<readonly StoredRow[]>;
+  found(this: void, sql: string, params: Params): Promise<readonly StoredRow[]>;
 }
 
 export function queriesOf(engine: Engine): Queries {
   const { idOf } = engine.grammar;
   return {
     engine,
-    rows: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)),
+    found: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)),
   };
 }

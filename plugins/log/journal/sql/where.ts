@@ -42,24 +42,23 @@ export interface Grammar {
   keys(part: Keyed['part']): string;
 }
 
+/** The values of a statement, in the order of their placeholders, and the grammar in which the statement is written. */
 export class Params {
   readonly values: unknown[] = [];
-  readonly #grammar: Grammar;
+  readonly grammar: Grammar;
 
   constructor(grammar: Grammar) {
-    this.#grammar = grammar;
+    this.grammar = grammar;
   }
 
-  add(value: unknown): string {
+  readonly add: Bind = (value) => {
     this.values.push(value);
-    return this.#grammar.placeholder(this.values.length);
-  }
+    return this.grammar.placeholder(this.values.length);
+  };
 
   id(id: string): string {
-    return this.add(this.#grammar.id(id));
+    return this.add(this.grammar.id(id));
   }
-
-  readonly bind: Bind = (value) => this.add(value);
 }
 
 /** The rows that a query selects: `from … where …`, with the id that gives their order. */
@@ -89,8 +88,6 @@ const isCut = ({ values }: Condition): boolean => values.some(({ length }) => le
 export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
 
 interface SelectionOptions {
-  readonly params: Params;
-  readonly grammar: Grammar;
   /** Probed conditions that few rows meet, with the ids of those rows. */
   readonly rare?: ReadonlyMap<Condition, readonly string[]>;
   /** Whether the text in bodies is a condition too. A page of a list searches it in another way. */
@@ -101,7 +98,8 @@ interface SelectionOptions {
 
 export function selectionOf(
   { from, to, conditions, text }: LogQuery,
-  { params, grammar, rare = new Map(), withText = false, isLed = false }: SelectionOptions,
+  params: Params,
+  { rare = new Map(), withText = false, isLed = false }: SelectionOptions = {},
 ): Selection {
   // cost: the index of a tag holds its requests in the order of the list, so it serves any number of them
   const leading = isLed ? undefined : conditions.find((condition) => isOneTag(condition));
@@ -112,14 +110,12 @@ export function selectionOf(
   }
   where.push(...rangeSql(key, { from, to }, params));
   const ofAttempt = conditions.filter(isOfOneAttempt);
-  const writing = { params, grammar, rare, range: { from, to } };
+  const writing = { params, rare, range: { from, to } };
   for (const condition of conditions) {
     if ((condition !== leading || isCut(condition)) && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
   }
   if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, writing)})`);
-  if (withText && text !== null) {
-    where.push(textSql(text, 'r.id', { params, grammar }));
-  }
+  if (withText && text !== null) where.push(textSql(text, 'r.id', params));
   return {
     from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r',
     where: leading === undefined ? where : [...where, 'r.id = t.id'],
@@ -139,7 +135,6 @@ export const rangeSql = (id: string, { from, to }: Range, params: Params): strin
 
 interface Writing {
   readonly params: Params;
-  readonly grammar: Grammar;
   readonly rare: ReadonlyMap<Condition, readonly string[]>;
   /** The range of the query. */
   readonly range: Range;
@@ -149,7 +144,7 @@ function conditionSql(condition: Condition, writing: Writing): string {
   const { field, operator, values } = condition;
   const ids = writing.rare.get(condition);
   if (ids !== undefined) return ids.length === 0 ? 'false' : `r.id in (${ids.map((id) => writing.params.id(id)).join(', ')})`;
-  if (comparisons.has(operator)) return boundSql(condition, writing);
+  if (comparisons.has(operator)) return boundSql(condition, writing.params);
   if (values.length === 0) throw new BadQuery(`"${field}" needs a value.`);
   const either = eitherSql(condition, writing);
   return operator === 'in' ? `(${either})` : `not coalesce((${either}), false)`;
@@ -157,7 +152,7 @@ function conditionSql(condition: Condition, writing: Writing): string {
 
 function eitherSql(condition: Condition, writing: Writing): string {
   const keyed = keyedOf(condition.field);
-  if (keyed !== null) return tagSql(condition, keyed, writing);
+  if (keyed !== null) return tagSql(condition, keyed, writing.params);
   const field = fieldOf(condition.field);
   const { values } = condition;
   if (field.filter.kind === 'flag') return flagSql(`r.${field.asked}`, condition);
@@ -166,7 +161,7 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
   if (field.filter.kind === 'prefix') return idSql(values, writing.params);
   if (field.filter.kind === 'any') return hasAttemptSql([condition], writing);
-  if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing);
+  if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing.params);
   return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.asked}`, values, writing.params);
 }
 
@@ -203,11 +198,11 @@ function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick
   return parts.join(' or ') || 'false';
 }
 
-function globSql(column: string, values: readonly string[], { params, grammar }: Writing): string {
+function globSql(column: string, values: readonly string[], params: Params): string {
   const plain = values.filter((value) => !isGlob(value)).flatMap((value) => [value, value.toLowerCase()]);
   const globs = values
     .filter(isGlob)
-    .map((value) => `${column} ${grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
+    .map((value) => `${column} ${params.grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
   return [...(plain.length === 0 ? [] : [valuesSql(column, plain, params)]), ...globs].join(' or ');
 }
 
@@ -223,18 +218,20 @@ function valuesSql(column: string, values: readonly string[], params: Params): s
   return [...parts, ...(named.length < values.length ? [`${column} is null`] : [])].join(' or ');
 }
 
-function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing): string {
+function tagSql(condition: Condition, keyed: Keyed, params: Params): string {
   const named = condition.values.filter((value) => value !== '');
   const parts: string[] = [];
   // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
   if (isSomeTags(condition) || isCut(condition)) {
-    parts.push(`${grammar.keyedText(keyed, params.bind)} in (${named.map((value) => params.add(value)).join(', ')})`);
+    parts.push(`${params.grammar.keyedText(keyed, params.add)} in (${named.map((value) => params.add(value)).join(', ')})`);
   } else if (named.length > 0) {
     const [name, tags] = [params.add(tagNameOf(condition)), tagsSql(named, params)];
     parts.push(`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${name} and t2.value in (${tags}))`);
   }
   // cost: a look-up by name alone would read the index of tags from the first value of the name to the last, for each row
-  return [...parts, ...(named.length < condition.values.length ? [`${grammar.keyedText(keyed, params.bind)} is null`] : [])].join(' or ');
+  return [...parts, ...(named.length < condition.values.length ? [`${params.grammar.keyedText(keyed, params.add)} is null`] : [])].join(
+    ' or ',
+  );
 }
 
 /** The words of the filter, written into the SQL as integers and booleans; a caller's own text is never part of the SQL. */
@@ -269,11 +266,11 @@ function flagSql(flag: string, { field, values }: Condition): string {
     .join(' or ');
 }
 
-function boundSql(condition: Condition, { params, grammar }: Writing): string {
+function boundSql(condition: Condition, params: Params): string {
   const { field, operator } = condition;
   const keyed = keyedOf(field);
   if (keyed?.part === 'fields') {
-    return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
+    return `${params.grammar.fieldNumber(keyed.key, params.add)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
   }
   const known = filteredField(field);
   if (known?.filter.kind !== 'bound' && known?.filter.kind !== 'count') {
@@ -348,12 +345,14 @@ const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery =>
  * cost: this is a subquery with one value, not a join or `exists`: PostgreSQL expects that few rows have the text, and for a join it
  * would search the bodies of all records first.
  */
-export function textSql(text: string, id: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
+export function textSql(text: string, id: string, params: Params): string {
   const written = JSON.stringify(text.toWellFormed())
     .slice(1, -1)
     .replaceAll(/[\\%_]/g, '\\$&');
   const pattern = params.add(`%${written}%`);
-  const either = bodyColumns.map((column) => `${grammar.searched(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ');
+  const either = bodyColumns
+    .map((column) => `${params.grammar.searched(column)} ${params.grammar.like} ${pattern} escape '\\'`)
+    .join(' or ');
   return `(select ${either} from gateway_bodies b where b.id = ${id})`;
 }
 
@@ -366,10 +365,10 @@ export const failed = 'failed';
 const flagText = (column: string): string => `case when r.${column} then 'true' else 'false' end`;
 
 /** The expression to group by. */
-export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
+export function dimensionSql(by: string, params: Params): string {
   if (by === failed) return flagText('failed');
   const keyed = keyedOf(by);
-  if (keyed !== null) return grammar.keyedText(keyed, params.bind);
+  if (keyed !== null) return params.grammar.keyedText(keyed, params.add);
   const { kind, asked: column, filter } = fieldOf(by);
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;

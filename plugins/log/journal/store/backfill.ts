@@ -18,7 +18,7 @@ export interface Filled {
 }
 
 /** The next rows with the values that they lack; an empty list: all rows are complete. */
-export async function unfilled({ engine: { grammar }, rows: found }: Queries): Promise<readonly Filled[]> {
+export async function unfilled({ engine: { grammar }, found }: Queries): Promise<readonly Filled[]> {
   const rows = await found(
     `select id, outcome, more from gateway_requests where attempts is null order by id desc limit ${rowsAtOnce}`,
     new Params(grammar),

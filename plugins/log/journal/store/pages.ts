@@ -49,9 +49,9 @@ async function plainPage(queries: Queries, query: LogQuery, options: ListOptions
   const { grammar } = queries.engine;
   const rare = await rareConditions(queries, query);
   const params = new Params(grammar);
-  const selection = selectionOf(query, { params, grammar, rare });
+  const selection = selectionOf(query, params, { rare });
   const size = sizeOf(options);
-  const rows = await queries.rows(
+  const rows = await queries.found(
     `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
     order by ${selection.key} desc limit ${size + 1}`,
     params,
@@ -63,7 +63,7 @@ async function plainPage(queries: Queries, query: LogQuery, options: ListOptions
  * cost: an index on a number helps if few rows match; if many match, sorting
  * them costs more than it saves. So up to a limit the ids are fetched first.
  */
-async function rareConditions({ engine, rows: found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
+async function rareConditions({ engine, found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
   const rare = new Map<Condition, readonly string[]>();
   for (const condition of conditions.filter(isProbed)) {
     const params = new Params(engine.grammar);
@@ -82,10 +82,10 @@ async function rareConditions({ engine, rows: found }: Queries, { conditions }: 
  * A search in bodies. There is no index of words, so a page searches a
  * fixed number of bodies, and its cursor says where the next page begins.
  */
-async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+async function searchedPage({ engine: { grammar }, found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
   const size = sizeOf(options);
   const window = (params: Params): string => {
-    const selection = selectionOf(query, { params, grammar });
+    const selection = selectionOf(query, params);
     return `
       select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
       order by ${selection.key} desc limit ${searchedRows}`;
@@ -95,7 +95,7 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   const rows = await found(
     `select ${rowColumns} from (${within}) i
     join gateway_requests r on r.id = i.id
-    where ${textSql(query.text ?? '', 'i.id', { params, grammar })} order by r.id desc limit ${size + 1}`,
+    where ${textSql(query.text ?? '', 'i.id', params)} order by r.id desc limit ${size + 1}`,
     params,
   );
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
@@ -160,13 +160,13 @@ interface Part {
 
 /** cost: the index holds every column of this query, so it reads no row where there is no other filter. */
 async function placesIn(
-  { engine: { grammar }, rows: found }: Queries,
+  { engine: { grammar }, found }: Queries,
   query: LogQuery,
   { field, order, bin, after, limit }: Part,
 ): Promise<Place[]> {
   const column = field.asked as Binned;
   const params = new Params(grammar);
-  const { from, where, key } = selectionOf(query, { params, grammar });
+  const { from, where, key } = selectionOf(query, params);
   const conditions = [...where, ...(bin === null ? [unknownSql(field)] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`])];
   // cost: the other bins hold no 0, so their queries read the index alone
   if (bin === 0) conditions.push(knownSql(field));
@@ -194,7 +194,7 @@ const behindSql = (column: string, { key, isBelow, value, id }: Behind): string 
   `(${column} ${isBelow ? '<' : '>'} cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
 
 /** The rows with these ids, in this order. */
-async function rowsOf({ engine: { grammar }, rows: found }: Queries, places: readonly Place[]): Promise<StoredRow[]> {
+async function rowsOf({ engine: { grammar }, found }: Queries, places: readonly Place[]): Promise<StoredRow[]> {
   if (places.length === 0) return [];
   const params = new Params(grammar);
   const rows = await found(

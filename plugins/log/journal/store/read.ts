@@ -79,7 +79,7 @@ export function createReader(engine: Engine): Reader {
     async get(id): Promise<LoggedWhole | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
-      const [row] = await queries.rows(
+      const [row] = await queries.found(
         `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream
         from gateway_requests r ${withBodies}
         where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
@@ -110,10 +110,7 @@ const noBodies = { request: null, response: null, reasoning: null };
 const lengthOf = (text: unknown): number => (typeof text === 'string' ? text.length : 0);
 
 /** The bodies of these rows, by id. */
-async function bodiesById(
-  { engine: { grammar }, rows: found }: Queries,
-  rows: readonly StoredRow[],
-): Promise<ReadonlyMap<unknown, StoredRow>> {
+async function bodiesById({ engine: { grammar }, found }: Queries, rows: readonly StoredRow[]): Promise<ReadonlyMap<unknown, StoredRow>> {
   if (rows.length === 0) return new Map();
   const params = new Params(grammar);
   const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
@@ -167,9 +164,9 @@ const pointsOf = (groups: readonly Group[]): SeriesPoint[] =>
   groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
 /** Values of the newest rows, counted. A plugin field with numbers is listed by its name only, because it may have any number of values. */
-async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<LogFacets> {
+async function facets({ engine: { grammar }, found }: Queries, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
-  const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
+  const { from, where, key } = selectionOf({ ...query, text: null }, params);
   const rows = await found(
     `select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields
     from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`,
@@ -192,9 +189,9 @@ async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQ
 const partOf = (row: StoredRow, part: 'metadata' | 'fields'): Readonly<Record<string, unknown>> =>
   parsedJson(row[part]) as Readonly<Record<string, unknown>>;
 
-async function metadataKeys({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<string[]> {
+async function metadataKeys({ engine: { grammar }, found }: Queries, query: LogQuery): Promise<string[]> {
   const params = new Params(grammar);
-  const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
+  const { from, where, key } = selectionOf({ ...query, text: null }, params);
   const rows = await found(`select r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const uses = new Map<string, number>();
   for (const name of rows.flatMap((row) => Object.keys(partOf(row, 'metadata')))) uses.set(name, (uses.get(name) ?? 0) + 1);

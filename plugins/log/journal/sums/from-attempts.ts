@@ -4,17 +4,12 @@ import type { Fault, LogQuery } from '../../../../core/log/store.ts';
 import { attemptSql } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
 import { Params, rangeSql, selectionOf, whereSql } from '../sql/where.ts';
-import type { Grammar } from '../sql/where.ts';
 
 /** A table `x (at, value, failed, rescued, duration_ms)` with a row for each attempt of the requests that the query selects. */
-export function attemptsSql(
-  query: LogQuery,
-  by: AttemptDimension,
-  { params, grammar }: { readonly params: Params; readonly grammar: Grammar },
-): string {
+export function attemptsSql(query: LogQuery, by: AttemptDimension, params: Params): string {
   const [attempt, request] = attemptSql[by];
-  const alone = selectionOf(query, { params, grammar, withText: true });
-  const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
+  const alone = selectionOf(query, params, { withText: true });
+  const others = selectionOf(query, params, { withText: true, isLed: true });
   // cost: these conditions find the few requests whose attempts have rows
   const where = [...rangeSql('a.id', query, params), ...others.where, 'a.id = r.id'];
   return `(
@@ -31,14 +26,14 @@ const oneOrNone = (flag: string): string => `case when ${flag} then 1 else 0 end
 const mostFaults = 50;
 
 /** Attempts that failed, and requests that failed without an attempt. The most recent first. */
-export async function faultsOf({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<Fault[]> {
+export async function faultsOf({ engine: { grammar }, found }: Queries, query: LogQuery): Promise<Fault[]> {
   const params = new Params(grammar);
-  const led = selectionOf(query, { params, grammar, withText: true, isLed: true });
+  const led = selectionOf(query, params, { withText: true, isLed: true });
   const attempts = `
     select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at
     from gateway_attempts a cross join gateway_requests r
     ${whereSql([...rangeSql('a.id', query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
-  const alone = selectionOf(query, { params, grammar, withText: true });
+  const alone = selectionOf(query, params, { withText: true });
   const requests = `
     select null as provider, r.error_code as code, 0 as rescued, r.created_at as at
     from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;

@@ -107,21 +107,19 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
  * faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's.
  */
 async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
-  const { engine, rows: found } = queries;
-  const { grammar } = engine;
   const { by, bucketMs, only, most = mostGroups, rank = 'requests' } = grouping;
   if (isOfAttempts(by)) return await readAttempts(queries, query, { ...grouping, by });
-  const params = new Params(grammar);
-  const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
+  const params = new Params(queries.engine.grammar);
+  const dimension = by === null ? 'null' : dimensionSql(by, params);
   // where a clock was set back, the id of a record, which the range is about, is later than the record
   const at = query.from === null ? 'r.created_at' : `(case when r.created_at < ${query.from} then ${query.from} else r.created_at end)`;
   const bucket = bucketMs === null ? '0' : `cast(${at} / ${bucketMs} as bigint)`;
-  const { from, where } = selectionOf(query, { params, grammar, withText: true });
+  const { from, where } = selectionOf(query, params, { withText: true });
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
   const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
-  const rows = await found(
-    `select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)}
+  const rows = await queries.found(
+    `select ${bucket} as bucket, ${dimension} as value, ${columnsOf(params.grammar)}
     from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`,
     params,
   );
@@ -131,13 +129,13 @@ async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping)
 }
 
 async function readAttempts(
-  { engine: { grammar }, rows: found }: Queries,
+  { engine: { grammar }, found }: Queries,
   query: LogQuery,
   { by, bucketMs, only, most = mostGroups, rank }: Grouping & { readonly by: AttemptDimension },
 ): Promise<Group[]> {
   const params = new Params(grammar);
   const bucket = bucketMs === null ? '0' : `cast(x.at / ${bucketMs} as bigint)`;
-  const attempts = attemptsSql(query, by, { params, grammar });
+  const attempts = attemptsSql(query, by, params);
   const largest =
     bucketMs === null ? ` order by ${rank === 'errors' ? 'sum(x.failed)' : 'count(*)'} desc, 2 nulls first limit ${most}` : '';
   const rows = await found(

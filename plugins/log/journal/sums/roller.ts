@@ -78,7 +78,7 @@ const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
  * The oldest period first; `step` begins at the end of the list. Of periods with the same start, the
  * longest is first, and so is summed up last, because it is made of the shorter ones.
  */
-async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
+async function duePeriods({ engine, found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
   const from = Math.max(timeOfId(oldest['id'] as string), engine.floor(), now - longestMs);
@@ -157,9 +157,9 @@ async function rowsOf(queries: Queries, period: Period): Promise<Row[]> {
   return rows;
 }
 
-async function hasMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period): Promise<boolean> {
+async function hasMany({ engine: { grammar }, found }: Queries, { start, span }: Period): Promise<boolean> {
   const params = new Params(grammar);
-  const { where } = selectionOf(allIn({ from: start, to: start + span }), { params, grammar });
+  const { where } = selectionOf(allIn({ from: start, to: start + span }), params);
   return (await found(`select 1 from gateway_requests r${whereSql(where)} limit 1 offset ${perSlice}`, params)).length > 0;
 }
 
@@ -179,7 +179,7 @@ async function valuesOf(queries: Queries, { period, requests, sliceMs }: Part, n
 }
 
 /** cost: if a part of a period had too many values, the whole period has too many as well, and is not read. */
-async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
+async function wereTooMany({ engine: { grammar }, found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
   const params = new Params(grammar);
   const without = await found(
     `select 1 from gateway_rollup
@@ -192,7 +192,7 @@ async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { star
 
 /** `field.<name>` or `meta.<key>` of each name that records of the period have, the most used first. */
 async function namesIn(
-  { engine: { grammar }, rows: found }: Queries,
+  { engine: { grammar }, found }: Queries,
   { period: { start, span }, sliceMs }: Part,
   part: Keyed['part'],
 ): Promise<string[]> {
@@ -200,7 +200,7 @@ async function namesIn(
   for (const slice of slicesOf({ from: start, to: start + span }, sliceMs)) {
     await setImmediate();
     const params = new Params(grammar);
-    const { where } = selectionOf(allIn(slice), { params, grammar });
+    const { where } = selectionOf(allIn(slice), params);
     // beyond this limit, the list of the names that were left out would be too long
     const rows = await found(
       `select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)}

@@ -96,11 +96,11 @@ const longestSearchMs = 10_000;
  * cost: SQLite answers one query at a time. While it read all bodies at once, all other queries and new records waited for seconds.
  * PostgreSQL takes longer for parts than for the whole, and nobody waits for it.
  */
-async function* searchedIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery): AsyncGenerator<Range> {
+async function* searchedIn({ engine: { grammar }, found }: Queries, query: LogQuery): AsyncGenerator<Range> {
   const until = performance.now() + longestSearchMs;
   for (let { to } = query; ;) {
     const params = new Params(grammar);
-    const { from: table, where, key } = selectionOf({ ...query, to, text: null }, { params, grammar });
+    const { from: table, where, key } = selectionOf({ ...query, to, text: null }, params);
     const sql = `select ${key} as id from ${table}${whereSql(where)} order by ${key} desc limit 1 offset ${searchedRows}`;
     const [row] = await found(sql, params);
     if (row === undefined) return yield { from: query.from, to };
@@ -228,7 +228,7 @@ async function keptIn(queries: Queries, { from, to }: Range, plan: Plan): Promis
 }
 
 async function keptPeriods(
-  { engine: { grammar }, rows: found }: Queries,
+  { engine: { grammar }, found }: Queries,
   { from, to }: Range,
   { span, dimension }: { readonly span: Span; readonly dimension: string },
 ): Promise<KeptPeriod[]> {
