@@ -4,14 +4,14 @@ import { isError, isOfCaller } from '../../../core/log/outcome.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
-import { idOf } from './sums.ts';
+import { addTo, idOf, noRequests } from './sums.ts';
 import type { Addition, Sum } from './sums.ts';
 
 interface Counted {
   readonly rule: AlertRule;
   readonly id: string;
   readonly pattern: RegExp | null;
-  readonly sums: Map<string, { requests: number; bad: number; dollars: number }>;
+  readonly sums: Map<string, Sum>;
 }
 
 /** Statuses by which a provider says that the request is at fault, and not the provider. */
@@ -44,7 +44,7 @@ export class Collector {
       if (isOfErrors && isCallers && record.outcome === 'refused') continue;
       const value = valueOf(record, counted.rule.by);
       const isBad = isOfErrors ? isError(record) && !isCallers : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
-      if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
+      if (value !== null) count(counted, value, { requests: 1, bad: Number(isBad), dollars: Number(record.cost ?? 0) });
     }
   }
 
@@ -52,14 +52,14 @@ export class Collector {
     if (this.#attempts.length === 0) return;
     const isBad = isFault(result);
     if (isBad ? ofTheRequest.has(result.status ?? 0) : result.outcome !== 'answered') return;
-    for (const counted of this.#attempts) count(counted, result.provider, { isBad, dollars: 0 });
+    for (const counted of this.#attempts) count(counted, result.provider, { requests: 1, bad: Number(isBad), dollars: 0 });
   }
 
   /** The counts since the last call. */
   take(): Addition[] {
     const all: Addition[] = [];
     for (const { id, sums } of [...this.#requests, ...this.#attempts]) {
-      for (const [value, { requests, bad, dollars }] of sums) all.push([id, value, requests, bad, dollars]);
+      for (const [value, sum] of sums) all.push([id, value, sum]);
       sums.clear();
     }
     return all;
@@ -68,9 +68,9 @@ export class Collector {
   /** Puts back counts that could not be delivered: the next call of `take` returns them. */
   putBack(additions: readonly Addition[]): void {
     const known = this.#byId();
-    for (const [id, value, requests, bad, dollars] of additions) {
+    for (const [id, value, more] of additions) {
       const counted = known.get(id);
-      if (counted !== undefined) add(counted, value, { requests, bad, dollars });
+      if (counted !== undefined) add(counted, value, more);
     }
   }
 }
@@ -82,16 +82,14 @@ const begun = (id: string, rule: AlertRule): Counted => ({
   sums: new Map(),
 });
 
-function count(counted: Counted, value: string, { isBad, dollars }: { isBad: boolean; dollars: number }): void {
-  if (counted.pattern?.test(value) !== false) add(counted, value, { requests: 1, bad: isBad ? 1 : 0, dollars });
+function count(counted: Counted, value: string, one: Sum): void {
+  if (counted.pattern?.test(value) !== false) add(counted, value, one);
 }
 
-function add({ sums }: Counted, value: string, { requests, bad, dollars }: Sum): void {
+function add({ sums }: Counted, value: string, more: Sum): void {
   let sum = sums.get(value);
-  if (sum === undefined) sums.set(value, (sum = { requests: 0, bad: 0, dollars: 0 }));
-  sum.requests += requests;
-  sum.bad += bad;
-  sum.dollars += dollars;
+  if (sum === undefined) sums.set(value, (sum = noRequests()));
+  addTo(sum, more);
 }
 
 /** The value that the rule is by, such as the model. Null: the request has no such value, and the rule does not count it. */

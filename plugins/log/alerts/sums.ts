@@ -3,13 +3,21 @@ import type { AlertRule } from '../../../core/limits.ts';
 
 /** Sums of requests. `bad`: the requests that the rule is about, failed or slow. `dollars`: their cost. */
 export interface Sum {
-  readonly requests: number;
-  readonly bad: number;
-  readonly dollars: number;
+  requests: number;
+  bad: number;
+  dollars: number;
+}
+
+export const noRequests = (): Sum => ({ requests: 0, bad: 0, dollars: 0 });
+
+export function addTo(sum: Sum, { requests, bad, dollars }: Sum): void {
+  sum.requests += requests;
+  sum.bad += bad;
+  sum.dollars += dollars;
 }
 
 /** What is added to one value of one rule. Plain data: a worker sends it to the parent. */
-export type Addition = readonly [rule: string, value: string, requests: number, bad: number, dollars: number];
+export type Addition = readonly [rule: string, value: string, more: Sum];
 
 /** The parts of a window. The oldest part is dropped as a whole. */
 const parts = 60;
@@ -19,15 +27,13 @@ const parts = 60;
  */
 const mostValues = 1000;
 
-const nothing: Sum = { requests: 0, bad: 0, dollars: 0 };
-
 /** The identity of a rule, which a reload does not change, so that its sums go on. */
 export const idOf = (rule: AlertRule): string => JSON.stringify(rule);
 
 /** The sums of one value over a window. */
 class Window {
   /** The oldest first. */
-  readonly #parts: { at: number; requests: number; bad: number; dollars: number }[] = [];
+  readonly #parts: (Sum & { at: number })[] = [];
   readonly #partMs: number;
   readonly #windowMs: number;
 
@@ -36,24 +42,20 @@ class Window {
     this.#partMs = windowMs / parts;
   }
 
-  add([, , requests, bad, dollars]: Addition, now: number): void {
+  add(more: Sum, now: number): void {
     const at = Math.floor(now / this.#partMs) * this.#partMs;
     let part = this.#parts.at(-1);
-    if (part === undefined || part.at < at) this.#parts.push((part = { at, requests: 0, bad: 0, dollars: 0 }));
-    part.requests += requests;
-    part.bad += bad;
-    part.dollars += dollars;
+    if (part === undefined || part.at < at) this.#parts.push((part = { at, ...noRequests() }));
+    addTo(part, more);
   }
 
   sum(now: number): Sum {
     while (this.#parts[0] !== undefined && this.#parts[0].at <= now - this.#windowMs) this.#parts.shift();
-    const sum = { requests: 0, bad: 0, dollars: 0 };
+    const sum = noRequests();
     for (const part of this.#parts) {
       // after the clock was set back, the part would stay until its time comes again, with everything that is added to it
       part.at = Math.min(part.at, now);
-      sum.requests += part.requests;
-      sum.bad += part.bad;
-      sum.dollars += part.dollars;
+      addTo(sum, part);
     }
     return sum;
   }
@@ -70,11 +72,10 @@ export class RuleSums {
     this.#counts = watches === 'cost' ? 'dollars' : 'bad';
   }
 
-  add(addition: Addition, now: number): void {
-    const [, value] = addition;
+  add([, value, more]: Addition, now: number): void {
     let window = this.#windows.get(value);
     if (window === undefined) this.#windows.set(value, (window = new Window(this.#windowMs)));
-    window.add(addition, now);
+    window.add(more, now);
   }
 
   /**
@@ -88,7 +89,7 @@ export class RuleSums {
     for (const [at, [value, sum]] of found.entries()) {
       const isKept = sum.requests > 0 && at < mostValues;
       if (!isKept) this.#windows.delete(value);
-      yield [value, isKept ? sum : nothing];
+      yield [value, isKept ? sum : noRequests()];
     }
   }
 }

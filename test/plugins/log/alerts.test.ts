@@ -280,18 +280,18 @@ describe('thousands of values that callers make up', () => {
     ['errors', 20, 20, 0],
     ['latency', 20, 20, 0],
     ['cost', 1, 0, 20],
-  ] as const)('do not suppress an alert about another value: %s', (watches, requests, failed, dollars) => {
+  ] as const)('do not suppress an alert about another value: %s', (watches, requests, bad, dollars) => {
     const rule: AlertRule = { name: watches, watches, above: 10, slowMs: 1, windowMs: minute, least: 20, by: 'meta.team', match: null };
     using watch = new Watch();
     watch.follow({ webhook: null, rules: [rule] }, { logger: createLogger(() => {}), clock: () => now, providers: new Map() });
     const id = idOf(rule);
     const flood = (): void => {
-      watch.add(Array.from({ length: 3000 }, (_, at) => [id, `made up ${now} ${at}`, 1, 1, 0.1] as const));
+      watch.add(Array.from({ length: 3000 }, (_, at) => [id, `made up ${now} ${at}`, { requests: 1, bad: 1, dollars: 0.1 }] as const));
       now += 1000;
       watch.look();
     };
     flood();
-    watch.add([[id, 'search', requests, failed, dollars]]);
+    watch.add([[id, 'search', { requests, bad, dollars }]]);
     flood();
     flood();
     expect(watch.shown().data.map(({ of }) => of)).toEqual(['meta.team search']);
@@ -311,7 +311,9 @@ describe('thousands of values that callers make up', () => {
     using watch = new Watch();
     watch.follow({ webhook: null, rules: [rule] }, { logger: createLogger(() => {}), clock: () => now, providers: new Map() });
     const add = (name: string, count: number): void => {
-      watch.add(Array.from({ length: 1000 }, (_, at) => [idOf(rule), `${name} ${at}`, count, count, 0] as const));
+      watch.add(
+        Array.from({ length: 1000 }, (_, at) => [idOf(rule), `${name} ${at}`, { requests: count, bad: count, dollars: 0 }] as const),
+      );
       watch.look();
     };
     add('before', 1);
@@ -360,7 +362,7 @@ describe('a provider', () => {
       { name: 'down', watches: 'provider', above: 0, slowMs: null, windowMs: 5 * minute, least: 3, by: 'provider', match: null },
     ]);
     for (const one of [outcome, 'answered', 'upstream_error']) collector.attempted(attempt(one));
-    expect(collector.take().map(([, ...counts]) => counts)).toEqual([['up', 2, 1, 0]]);
+    expect(collector.take().map(([, ...counts]) => counts)).toEqual([['up', { requests: 2, bad: 1, dollars: 0 }]]);
   });
 
   test('that the config no longer has is not down, although its failures are of the last minutes', async () => {
@@ -638,7 +640,7 @@ test('the parent of the workers adds up the counts of all workers', async () => 
     { config, state: states.of('log/alerts'), logger: createLogger(() => {}), ask: () => Promise.resolve([]) },
     undefined,
   );
-  for (const worker of [1, 2]) side?.answer([[JSON.stringify(rule), '', 2, 1, 0]], worker);
+  for (const worker of [1, 2]) side?.answer([[JSON.stringify(rule), '', { requests: 2, bad: 1, dollars: 0 }]], worker);
   expect(side?.answer(null, 1)).toMatchObject({ data: [{ facts: '50 % of 4 requests failed in 5 min' }], rules: 1 });
   states.release();
 });
