@@ -158,9 +158,7 @@ export class Admission {
 
   async #readAndReserve(ask: Ask, first: Verdict): Promise<Verdict> {
     const { ledger, sums, clock } = this.#parts;
-    const reading = Promise.all(
-      unreadOf(ask.subjects, first.levels, clock()).map(({ subject, per, start }) => sums.readOne(subject, per, start)),
-    );
+    const reading = Promise.all(unreadOf(ask.subjects, first.levels, clock()).map((unread) => sums.readOne(unread)));
     await within(
       reading.catch(() => null),
       readMs,

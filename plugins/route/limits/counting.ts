@@ -23,9 +23,9 @@ export interface Counting {
 export function createCounting(gateway: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
   const { state, clock, redis, config, peers, log } = gateway;
   const memory = state('ledger', () => new MemoryLedger(clock));
-  const readSpent: ReadSpent = async (subject, per, start) =>
-    log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, per, start), readMs, null);
-  const beginMemory = (): void => void (memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start));
+  const readSpent: ReadSpent = async (period) =>
+    log.reader() === null ? memory.spent(period) : await within(sums.fresh(period), readMs, null);
+  const beginMemory = (): void => void (memory.spentBefore = (period) => sums.spentBefore(period));
   if (redis !== null && config.redis !== null) {
     const { url, whenAway } = config.redis;
     const shared = state(`ledger of ${url.reveal()}`, () => new RedisLedger({ redis, memory, clock }));
@@ -39,6 +39,6 @@ export function createCounting(gateway: Pick<Gateway, 'state' | 'clock' | 'redis
   }
   if (peers === null) return { ledger: memory, begin: beginMemory };
   // the parent asks only for sums that it has not counted itself, so the sums that were read at start are right
-  const known: ReadSpent = async (subject, per, start) => sums.spentBefore(subject, per, start) ?? (await readSpent(subject, per, start));
+  const known: ReadSpent = async (period) => sums.spentBefore(period) ?? (await readSpent(period));
   return { ledger: new PeerLedger({ peers, memory, clock, readSpent: known }), begin: beginMemory };
 }

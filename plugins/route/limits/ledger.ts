@@ -109,11 +109,18 @@ export interface Charge {
   readonly at: number;
 }
 
-/** What was spent of a budget in the period that begins at `start`. */
-export interface Spent {
+/** A budget of one value, in the period that begins at `start`. */
+export interface BudgetPeriod {
   readonly subject: Subject;
   readonly per: Budget['per'];
   readonly start: number;
+}
+
+/** `key search-team day 1767225600000` */
+export const nameOfPeriod = ({ subject, per, start }: BudgetPeriod): string => `${subject.id} ${per} ${start}`;
+
+/** What was spent of a budget in a period. */
+export interface Spent extends BudgetPeriod {
   readonly pico: bigint;
 }
 
@@ -174,7 +181,7 @@ export const isUnread = ({ refusal, levels }: Verdict): boolean =>
   refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
 
 /** The budgets whose spending is not known yet, each with its present period. */
-export const unreadOf = (subjects: readonly Subject[], levels: readonly Level[], now: number): Omit<Spent, 'pico'>[] =>
+export const unreadOf = (subjects: readonly Subject[], levels: readonly Level[], now: number): BudgetPeriod[] =>
   subjects.flatMap((subject, at) =>
     subject.caps.budgets.flatMap(({ per }, index) =>
       levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [],

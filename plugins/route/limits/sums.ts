@@ -8,8 +8,8 @@ import type { LogAccess, LogReader } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { within } from '../../../core/cancellation.ts';
-import { periodOf } from './ledger.ts';
-import type { Subject } from './ledger.ts';
+import { nameOfPeriod, periodOf } from './ledger.ts';
+import type { BudgetPeriod } from './ledger.ts';
 
 /** One kind of budget: its `by`, and its period. */
 export interface Kind {
@@ -69,9 +69,10 @@ export class Sums {
   }
 
   /** Null: not known yet. */
-  spentBefore(subject: Subject, per: Budget['per'], start: number): bigint | null {
+  spentBefore(period: BudgetPeriod): bigint | null {
     if (this.#parts.log.reader() === null) return 0n;
-    const single = this.#single.get(sumName(subject, per, start)) ?? null;
+    const { subject, per, start } = period;
+    const single = this.#single.get(nameOfPeriod(period)) ?? null;
     if (this.#stale.has(subject.id)) return single;
     if (start > this.#since) return 0n;
     const read = this.#read.get(nameOf({ by: subject.by, per }));
@@ -127,22 +128,23 @@ export class Sums {
   }
 
   /** Reads the sum of one value where it is not known. Rejects where the log cannot be read. */
-  async readOne(subject: Subject, per: Budget['per'], start: number): Promise<void> {
-    const name = sumName(subject, per, start);
-    const asking = this.#asking.get(name) ?? this.#askOne(subject, per, { start, name }).finally(() => this.#asking.delete(name));
+  async readOne(period: BudgetPeriod): Promise<void> {
+    const name = nameOfPeriod(period);
+    const asking = this.#asking.get(name) ?? this.#askOne(period, name).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asking);
     await asking;
   }
 
-  async #askOne(subject: Subject, per: Budget['per'], { start, name }: { readonly start: number; readonly name: string }): Promise<void> {
-    const change = this.#stale.get(subject.id);
-    const spent = await this.fresh(subject, per, start);
-    if (this.#stale.get(subject.id) !== change) return await this.#askOne(subject, per, { start, name });
+  async #askOne(period: BudgetPeriod, name: string): Promise<void> {
+    const { id } = period.subject;
+    const change = this.#stale.get(id);
+    const spent = await this.fresh(period);
+    if (this.#stale.get(id) !== change) return await this.#askOne(period, name);
     if (spent !== null) this.#single.set(name, spent);
   }
 
   /** The present sum of one value in the log; null: no plugin keeps a log. Rejects where the log cannot be read. */
-  async fresh({ by, value }: Subject, per: Budget['per'], start: number): Promise<bigint | null> {
+  async fresh({ subject: { by, value }, per, start }: BudgetPeriod): Promise<bigint | null> {
     const reader = this.#parts.log.reader();
     if (reader === null) return null;
     await this.#catchUp(reader);
@@ -163,8 +165,6 @@ export class Sums {
 }
 
 const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
-
-const sumName = ({ id }: Subject, per: Budget['per'], start: number): string => `${id} ${per} ${start}`;
 
 const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
 

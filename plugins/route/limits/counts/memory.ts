@@ -1,11 +1,11 @@
 /** Counts in the memory of this process. The counts outlive a reload of the config. */
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf, refusalOf } from '../ledger.ts';
-import type { Ask, BudgetCap, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
+import type { Ask, BudgetCap, BudgetPeriod, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import { Window, windowMs } from './window.ts';
 
 /** The amount that was spent in a period before this process began to count; null: not known yet. */
-type SpentBefore = (subject: Subject, per: Budget['per'], start: number) => bigint | null;
+type SpentBefore = (period: BudgetPeriod) => bigint | null;
 
 /** One budget of one value in one period. */
 class Account {
@@ -168,7 +168,7 @@ export class MemoryLedger implements Ledger {
   }
 
   /** The spending that this process knows; null: not known. */
-  spent(subject: Subject, per: Budget['per'], start: number): bigint | null {
+  spent({ subject, per, start }: BudgetPeriod): bigint | null {
     const account = this.#accountOf(subject, per, this.#clock());
     return account.start === start ? account.spent : null;
   }
@@ -198,7 +198,7 @@ export class MemoryLedger implements Ledger {
     const now = this.#clock();
     const spentOf = ({ per }: BudgetCap): bigint | null => {
       const account = this.#counts.get(subject.id)?.accountOf(per, now);
-      return account?.spent ?? this.spentBefore(subject, per, periodOf(per, now).start);
+      return account?.spent ?? this.spentBefore({ subject, per, start: periodOf(per, now).start });
     };
     return {
       ...level,
@@ -277,7 +277,7 @@ export class MemoryLedger implements Ledger {
       account = new Account(per, periodOf(per, at).start);
       counts.accounts = [...counts.accounts, account];
     }
-    account.spent ??= this.spentBefore(subject, per, account.start);
+    account.spent ??= this.spentBefore({ subject, per, start: account.start });
     return account;
   }
 

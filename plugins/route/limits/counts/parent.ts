@@ -37,7 +37,7 @@ export class ParentCounts implements ParentSide {
 
   constructor(memory: MemoryLedger) {
     this.#memory = memory;
-    memory.spentBefore = ({ id }, per, start) => {
+    memory.spentBefore = ({ subject: { id }, per, start }) => {
       const known = this.#spentBefore.get(`${id} ${per}`);
       return known?.start === start ? known.pico : null;
     };

@@ -110,11 +110,9 @@ export class PeerLedger implements Ledger {
   /** Reads from the log what was spent of the budgets whose spending the parent does not know, and sends it to the parent. */
   async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
     const unread = unreadOf(subjects, levels, this.#clock());
-    const read = await Promise.all(
-      unread.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })),
-    );
+    const read = await Promise.all(unread.map(async (period) => ({ ...period, pico: await this.#readSpent(period) })));
     this.#learn(
-      read.flatMap(({ pico, ...sum }) => (pico === null ? [] : [{ ...sum, pico }])),
+      read.flatMap(({ pico, ...period }) => (pico === null ? [] : [{ ...period, pico }])),
       true,
     );
   }

@@ -1,15 +1,14 @@
 /** Gives Redis the sums of budgets from the log. Redis lacks them if it is new, has lost them, or a period has begun. */
 import type { SharedRedis } from '../../../../core/host/redis.ts';
-import type { Budget } from '../../../../core/limits.ts';
-import { unreadOf } from '../ledger.ts';
-import type { Level, Spent, Subject } from '../ledger.ts';
+import { nameOfPeriod, unreadOf } from '../ledger.ts';
+import type { BudgetPeriod, Level, Spent, Subject } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import { valuesPerCall } from './missed.ts';
-import { aliveKey, expiryOf, periodName, spentKey } from './redis-keys.ts';
+import { aliveKey, expiryOf, spentKey } from './redis-keys.ts';
 import { atLeastScript } from './scripts.ts';
 
 /** The spending of a budget in the log now; null: it cannot be read. */
-export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
+export type ReadSpent = (period: BudgetPeriod) => Promise<bigint | null>;
 
 interface SeedsParts {
   readonly redis: SharedRedis;
@@ -29,7 +28,7 @@ export class Seeds {
 
   /** Sends Redis the sums that these levels lack. */
   async tell(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
-    await Promise.all(unreadOf(subjects, levels, this.#parts.clock()).map(({ subject, per, start }) => this.#once(subject, per, start)));
+    await Promise.all(unreadOf(subjects, levels, this.#parts.clock()).map((unread) => this.#once(unread)));
   }
 
   /** Sends Redis sums of the log. */
@@ -48,19 +47,20 @@ export class Seeds {
     }
   }
 
-  async #once(subject: Subject, per: Budget['per'], start: number): Promise<void> {
-    const name = `${subject.id} ${periodName(per, start)}`;
-    const telling = this.#under.get(name) ?? this.#tell(subject, per, start).finally(() => this.#under.delete(name));
+  async #once(period: BudgetPeriod): Promise<void> {
+    const name = nameOfPeriod(period);
+    const telling = this.#under.get(name) ?? this.#tell(period).finally(() => this.#under.delete(name));
     this.#under.set(name, telling);
     await telling;
   }
 
-  async #tell(subject: Subject, per: Budget['per'], start: number): Promise<void> {
+  async #tell(period: BudgetPeriod): Promise<void> {
     const { redis, memory } = this.#parts;
-    const read = await this.read(subject, per, start);
+    const { subject, per, start } = period;
+    const read = await this.read(period);
     if (read === null) return;
     // this gateway may know of spending by another gateway that the log does not show yet
-    const seen = memory.spent(subject, per, start) ?? 0n;
+    const seen = memory.spent(period) ?? 0n;
     await redis.run(atLeastScript, [aliveKey, spentKey(subject, per, start)], [String(read > seen ? read : seen), expiryOf(per, start)]);
   }
 }

@@ -53,7 +53,7 @@ test('an amount of dollars that is too large for Redis counts, and does not chan
     limited('two', { budgets: [budget('total', 100n)] }),
   ];
   const ledger = await ledgerAt(own.server.url);
-  ledger.seeds.read = async ({ value }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
+  ledger.seeds.read = async ({ subject: { value } }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
   const hold = await holdOf(ledger, [one, two]);
   ledger.charge({ subjects: [one, two], pico: 2n * 10n ** 18n, at: Date.now() });
   ledger.settle(hold, 0);

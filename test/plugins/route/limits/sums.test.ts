@@ -8,6 +8,7 @@ import { noon } from './scene.ts';
 const midnight = Date.parse('2026-03-01T00:00:00Z');
 const day = { by: 'key', per: 'day' } as const;
 const team: Subject = { id: 'key team', by: 'key', value: 'team', caps: { requests: null, tokens: null, concurrent: null, budgets: [] } };
+const today = { subject: team, per: 'day', start: midnight } as const;
 const oneDollar = 1_000_000_000_000n;
 
 /** A log that answers each question when the test says so, with what the key had spent when the question came. */
@@ -42,18 +43,18 @@ test('a reading of the sums that began before a change of a budget does not coun
   sums.watch([day], ['team']);
   log.letGo();
   await first;
-  expect(sums.spentBefore(team, 'day', midnight)).toBeNull();
+  expect(sums.spentBefore(today)).toBeNull();
   const second = sums.refresh();
   await asked();
   log.letGo();
   await second;
-  expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
+  expect(sums.spentBefore(today)).toBe(3n * oneDollar);
 });
 
 test('a request that asked before a change of its budget gets the sum after the change', async () => {
   const { log, sums, asked } = slowLog();
   sums.watch([day], ['team']);
-  const reading = sums.readOne(team, 'day', midnight);
+  const reading = sums.readOne(today);
   await asked();
   log.dollars = 3;
   sums.watch([day], ['team']);
@@ -61,7 +62,7 @@ test('a request that asked before a change of its budget gets the sum after the 
   await asked();
   log.letGo();
   await reading;
-  expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
+  expect(sums.spentBefore(today)).toBe(3n * oneDollar);
 });
 
 test('all sums are read at once, while searches of the log wait for their turn', async () => {
