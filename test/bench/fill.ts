@@ -92,6 +92,8 @@ export async function fill(
       retentionDays: 0,
       warn: (message, facts) => process.stderr.write(`${message} ${JSON.stringify(facts)}\n`),
       disk: () => {},
+      drained: () => {},
+      buried: () => {},
     });
     const [started, cpu] = [performance.now(), process.cpuUsage()];
     await drain.finish();

@@ -88,7 +88,7 @@ export default definePlugin<Options>({
       logger,
       disk: ({ removed, elsewhere }) => journal.writer?.onDisk(removed, elsewhere),
       gone: () => journal.makeAgain(),
-      buried: (records) => void (lost.deadLettered += records),
+      buried: () => void lost.deadLettered++,
     });
     const events = createEvents(logger);
     const others = new OtherJournals(peers, client);

@@ -24,7 +24,7 @@ interface ReaderParts {
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
-  const known = { gone: 0, drained: 0 };
+  const known = { gone: 0 };
   const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
@@ -97,12 +97,9 @@ function refuseKeys(thrown: unknown): never {
   );
 }
 
-/** What the store has reported of the records that were written. */
 interface Known {
-  /** How many were lost because somebody deleted the journal. */
+  /** How many records were lost because somebody deleted the journal. */
   gone: number;
-  /** How many the store had when it last answered. */
-  drained: number;
 }
 
 /** The state of the log. It is complete even while the store or its thread does not answer. */
@@ -110,13 +107,12 @@ async function statusOf(parts: Omit<ReaderParts, 'events' | 'others' | 'place'> 
   const { client, counts, trouble, retentionDays, bodies, known } = parts;
   const { written, ...lost } = counts();
   const settings = { ...lost, retentionDays, bodies };
-  const waiting = (): number => Math.max(0, written - known.drained - known.gone);
+  const waiting = (): number => Math.max(0, written - client.drained() - known.gone);
   try {
-    const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
-    known.drained = drained;
+    const { connected, error, depthBytes, lastDrainAt } = await client.state();
     const found = trouble();
     // records that the journal could not write are still in memory, so they are not lost
-    if (depthBytes === 0 && found !== 'journal_not_written') known.gone = Math.max(0, written - drained);
+    if (depthBytes === 0 && found !== 'journal_not_written') known.gone = Math.max(0, written - client.drained());
     const standing = found === null ? { connected, error } : { connected: false, error: found };
     return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: waiting(), lastDrainAt };
   } catch (thrown) {

@@ -7,8 +7,8 @@ import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { LogReader, PageOptions, StatsOptions } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
-import { readCalls } from './rpc.ts';
-import type { CallResult, Ask, Call, KeyCalls, OwnCalls, Told, WorkerSettings } from './rpc.ts';
+import { plainCalls, readCalls } from './rpc.ts';
+import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { StoreFault } from '../store/store.ts';
 
@@ -23,7 +23,9 @@ export class StoreUnavailable extends Error {
 }
 
 export interface StoreClient
-  extends Pick<LogReader, (typeof readCalls)[number]>, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
+  extends Pick<LogReader, (typeof readCalls)[number]>, Pick<OwnCalls, (typeof plainCalls)[number] | 'ping' | 'endElsewhere'> {
+  /** How many records of this gateway are in the store, as far as the worker has said. */
+  drained(): number;
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
@@ -37,11 +39,8 @@ interface ClientEvents {
    * Called while the folder of this gateway's journal is missing, because somebody has deleted it: again and again until the folder exists.
    */
   readonly gone: () => void;
-  /**
-   * Called with the number of records that the store has refused. The caller
-   * counts them, so that no count is lost when the thread ends or is silent.
-   */
-  readonly buried: (records: number) => void;
+  /** Called when the store has refused a record. The caller counts, so that no count is lost when the thread ends or is silent. */
+  readonly buried: () => void;
 }
 
 const queryMs = 10_000;
@@ -76,10 +75,10 @@ export function createClient(events: ClientEvents): StoreClient {
     worker.postMessage({ id, call, args, until: Date.now() + withinMs } satisfies Ask);
     return answer;
   };
-  const calling =
+  const asItIs =
     (call: Call) =>
-    (...args: unknown[]): Promise<never> =>
-      ask(call, args) as Promise<never>;
+    (...args: unknown[]) =>
+      ask(call, args);
   let turn = turns(mostReads.sqlite);
   const reading =
     (call: Call) =>
@@ -94,7 +93,6 @@ export function createClient(events: ClientEvents): StoreClient {
       };
       return await (isUrgent ? read() : turn(read));
     };
-  const reads = Object.fromEntries(readCalls.map((call) => [call, reading(call)])) as Record<(typeof readCalls)[number], () => never>;
   return {
     async open(settings) {
       turn = turns(mostReads[settings.store]);
@@ -113,23 +111,24 @@ export function createClient(events: ClientEvents): StoreClient {
       if (thread.worker !== null) await ended(thread.worker);
       return isDrained === true;
     },
-    ...reads,
+    ...functionsOf(readCalls, reading),
+    ...functionsOf(plainCalls, asItIs),
+    drained: () => thread?.drained ?? 0,
     ping: () => ask('ping', [], 500) as Promise<void>,
-    state: calling('state'),
-    flush: calling('flush'),
-    forget: calling('forget'),
     endElsewhere: (ids) => ask('endElsewhere', [ids], 500) as Promise<void>,
-    keyChanges: calling('keyChanges'),
-    writeKey: calling('writeKey'),
-    keyEvents: calling('keyEvents'),
-    lastUsed: calling('lastUsed'),
   };
 }
+
+/** A function for each of these calls. */
+const functionsOf = <Name extends Call>(names: readonly Name[], make: (call: Call) => unknown): Record<Name, () => never> =>
+  Object.fromEntries(names.map((call) => [call, make(call)])) as Record<Name, () => never>;
 
 interface Thread {
   worker: Worker | null;
   /** The client sets it when it closes: a worker that ends is not started again then. */
   isClosing: boolean;
+  /** How many records of this gateway are in the store. They are counted on this side, because the worker may fail. */
+  drained: number;
 }
 
 interface ThreadEvents extends ClientEvents {
@@ -142,13 +141,12 @@ interface ThreadEvents extends ClientEvents {
  * Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost.
  */
 function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, calls, opened }: ThreadEvents): Thread {
-  const thread: Thread = { worker: null, isClosing: false };
+  const thread: Thread = { worker: null, isClosing: false, drained: 0 };
   let crashes = 0;
-  let drainedBefore = 0;
   const start = (): void => {
     // the options of this Node process may not be allowed for a worker
     const worker = new Worker(workerFile, {
-      workerData: { ...settings, drainedBefore } satisfies WorkerSettings,
+      workerData: settings,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: youngMb },
     });
@@ -156,10 +154,10 @@ function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, cal
     worker.unref();
     worker.on('message', (told: Told) => {
       if (told.type === 'answer') calls.settle(told.id, told.answer);
-      else if (told.type === 'drained') drainedBefore = told.drained;
+      else if (told.type === 'drained') thread.drained += told.records;
       else if (told.type === 'disk') disk(told);
       else if (told.type === 'gone') gone();
-      else if (told.type === 'buried') buried(told.records);
+      else if (told.type === 'buried') buried();
       else if (told.type === 'log') logger[told.level](told.message, told.facts);
       else {
         crashes = 0;

@@ -24,6 +24,10 @@ interface DrainSettings {
   readonly warn: (message: string, facts: Readonly<Record<string, unknown>>) => void;
   /** Called when bytes of this gateway's journal were removed, or when the bytes of orphans (`elsewhere`) changed. */
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
+  /** Called when the store has taken so many records of this gateway. */
+  readonly drained: (records: number) => void;
+  /** Called when the store has refused a record. */
+  readonly buried: () => void;
 }
 
 interface Batch {
@@ -62,9 +66,6 @@ function behindOf(orphan: Tail): number {
 }
 
 export class Drain {
-  deadLettered = 0;
-  /** How many records of this gateway are in the store. */
-  drained = 0;
   lastDrainAt: number | null = null;
   /** Whether the last step stored all records that the journals had when it began. Records that came later may wait for more. */
   isCaughtUp = false;
@@ -182,7 +183,7 @@ export class Drain {
     // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none
     ready.shift();
     tail.commit(taken);
-    if (tail === this.#own) this.drained += taken.entries.length;
+    if (tail === this.#own) this.#settings.drained(taken.entries.length);
     this.lastDrainAt = Date.now();
     return !taken.isLast;
   }
@@ -307,7 +308,7 @@ export class Drain {
     } finally {
       closeSync(file);
     }
-    this.deadLettered++;
+    this.#settings.buried();
     this.#settings.warn('the store does not take a record; it is kept in journal/dead-letter.jsonl', { reason });
   }
 }

@@ -8,22 +8,18 @@ export interface WorkerSettings extends StoreSettings {
   readonly root: string;
   /** The journal of this gateway. */
   readonly folder: string;
-  /** How many records of this gateway earlier threads have stored. */
-  readonly drainedBefore?: number;
 }
 
 export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
+/** The calls that the client passes on as they are, with the usual limit of time. */
+export const plainCalls = ['state', 'flush', 'forget', 'keyChanges', 'writeKey', 'keyEvents', 'lastUsed'] as const;
 
-/** The calls about callers' keys, by the name of the call. */
-export interface KeyCalls {
+/** What can be called beside the read calls of the store. */
+export interface OwnCalls {
   keyChanges: Keys['changes'];
   writeKey: Keys['write'];
   keyEvents: Keys['events'];
   lastUsed: Keys['lastUsed'];
-}
-
-/** What can be called beside the read calls of the store. */
-export interface OwnCalls extends KeyCalls {
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
   /** Rejects where the store does not answer, or did not take the last batch. */
@@ -43,7 +39,6 @@ export interface OwnCalls extends KeyCalls {
 export interface WorkerState extends Pick<StoreStatus, 'connected' | 'error' | 'lastDrainAt'> {
   /** Bytes that are in the journals and not in the store yet. */
   readonly depthBytes: number;
-  readonly drained: number;
 }
 
 export type Call = (typeof readCalls)[number] | keyof OwnCalls;
@@ -66,10 +61,10 @@ export type Told =
   | { readonly type: 'answer'; readonly id: number; readonly answer: CallResult }
   /** Sent after the first attempt to open the store; `refusal`: the gateway must not start. */
   | { readonly type: 'opened'; readonly refusal: string | null }
-  /** How many records of this gateway are in the store. */
-  | { readonly type: 'drained'; readonly drained: number }
-  /** How many records the store has refused since the last such message. */
-  | { readonly type: 'buried'; readonly records: number }
+  /** The store has taken so many records of this gateway. */
+  | { readonly type: 'drained'; readonly records: number }
+  /** The store has refused a record. */
+  | { readonly type: 'buried' }
   /** The folder of this gateway's journal is missing. Sent again until the folder exists. */
   | { readonly type: 'gone' }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }

@@ -34,7 +34,7 @@ process.removeAllListeners('warning');
 process.on('warning', ({ message }) => tell({ type: 'log', level: 'warn', message, facts: {} }));
 
 const store: Store = await createStore(settings);
-const { root, folder, retentionDays, drainedBefore = 0 } = settings;
+const { root, folder, retentionDays } = settings;
 const drain = new Drain({
   store,
   root,
@@ -42,6 +42,8 @@ const drain = new Drain({
   retentionDays,
   warn: (message, facts) => tell({ type: 'log', level: 'warn', message, facts }),
   disk: (change) => tell({ type: 'disk', ...change }),
+  drained: (records) => tell({ type: 'drained', records }),
+  buried: () => tell({ type: 'buried' }),
 });
 
 let isOpen = false;
@@ -78,21 +80,11 @@ async function open(): Promise<void> {
 
 /** Whether the last batch was stored, or there was none. A database that is read-only or full answers, but takes no records. */
 let takesRecords = true;
-let toldDrained = 0;
-let toldBuried = 0;
 
-/** Runs one step, and tells the request thread how many records are stored. If this thread fails, the next thread counts on from there. */
 async function step(): Promise<boolean> {
-  const isMore = await drain.step().finally(tellBuried);
+  const isMore = await drain.step();
   takesRecords = true;
-  if (drain.drained !== toldDrained) tell({ type: 'drained', drained: drainedBefore + drain.drained });
-  toldDrained = drain.drained;
   return isMore;
-}
-
-function tellBuried(): void {
-  if (drain.deadLettered !== toldBuried) tell({ type: 'buried', records: drain.deadLettered - toldBuried });
-  toldBuried = drain.deadLettered;
 }
 
 /**
@@ -217,7 +209,6 @@ const own: OwnCalls = {
       error: fault,
       depthBytes: drain.depthBytes(),
       lastDrainAt: drain.lastDrainAt,
-      drained: drainedBefore + drain.drained,
     };
   },
   flush: () => inTurn(nearly),
@@ -243,7 +234,6 @@ const own: OwnCalls = {
       return true;
     });
     const isDrained = await Promise.race([finished.catch(() => false), timeUp]);
-    tellBuried();
     drain.close();
     await Promise.race([store.close().catch(() => {}), timeUp]);
     return isDrained;

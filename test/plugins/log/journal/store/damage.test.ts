@@ -59,7 +59,16 @@ describe('a database whose pages are damaged while it is open', () => {
     const root = join(place.path, 'journal');
     const instance = createInstance(root);
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 5000 })) }]));
-    await new Drain({ store, root, folder: instance.folder, retentionDays: 0, warn: () => {}, disk: () => {} }).finish();
+    await new Drain({
+      store,
+      root,
+      folder: instance.folder,
+      retentionDays: 0,
+      warn: () => {},
+      disk: () => {},
+      drained: () => {},
+      buried: () => {},
+    }).finish();
     instance.claim.release();
     expect(await store.get(idAt(begin, 5000))).not.toBeNull();
     expect(asideFiles()).toHaveLength(1);
