@@ -7,7 +7,7 @@ import { reasoningField } from '../../core/chat.ts';
 import type { ChatRequest, Message, Reasoning } from '../../core/chat.ts';
 import type { Config } from '../../core/config.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
-import { drop } from '../../core/pipeline/context.ts';
+import { drop, stands } from '../../core/pipeline/context.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
@@ -23,7 +23,8 @@ type Able = Pick<Candidate, 'model' | 'mapping'>;
 interface Lack {
   /** Why the candidate is dropped, for the log. */
   readonly reason: string;
-  readonly code: ErrorCode;
+  /** `model_not_supported` where absent. */
+  readonly code?: ErrorCode;
   readonly param: string | ((reasoning: Reasoning) => string);
   /** @param sent the parameter under the name that the caller used */
   readonly message: (model: string, sent: string) => string;
@@ -73,7 +74,6 @@ const input = (kind: Kind, what: string): Need => ({
   isAsked: (_, kinds) => (kinds & kindBits[kind]) !== 0,
   isMet: (candidate, among) => reads(candidate, kind, among),
   reason: `takes no ${what}`,
-  code: 'model_not_supported',
   param: 'messages',
   message: (model) => `The model "${model}" does not accept ${what}. Remove them, or use a model with ${kind} input.`,
 });
@@ -86,7 +86,6 @@ const needs: readonly Need[] = [
     isAsked: ({ ask }) => ask?.kind === 'embeddings',
     isMet: givesVectors,
     reason: 'gives no embeddings',
-    code: 'model_not_supported',
     param: 'model',
     message: (model) =>
       `The model "${model}" gives no embeddings. GET /v1/models lists those that do, with output_modalities: [embeddings].`,
@@ -95,7 +94,6 @@ const needs: readonly Need[] = [
     isAsked: ({ ask }) => ask?.kind !== 'embeddings',
     isMet: givesMore,
     reason: 'gives embeddings only',
-    code: 'model_not_supported',
     param: 'model',
     message: (model) => `The model "${model}" gives embeddings and no text. Ask it by POST /v1/embeddings.`,
   },
@@ -103,7 +101,6 @@ const needs: readonly Need[] = [
     isAsked: ({ reasoning }) => reasoning.maxTokens !== null,
     isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
     reason: 'takes no reasoning budget',
-    code: 'model_not_supported',
     param: reasoningField,
     message: (model, sent) =>
       `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
@@ -112,7 +109,6 @@ const needs: readonly Need[] = [
     isAsked: ({ reasoning }) => reasoning.effort !== null,
     isMet: ({ mapping }) => mapping.reasoning !== null,
     reason: 'does not reason',
-    code: 'model_not_supported',
     param: reasoningField,
     message: (model, sent) =>
       `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
@@ -129,18 +125,10 @@ const needs: readonly Need[] = [
     isAsked: ({ tools }) => tools !== null,
     isMet: ({ mapping }) => mapping.tools,
     reason: 'takes no tools',
-    code: 'model_not_supported',
     param: 'tools',
     message: (model) => `The model "${model}" does not support tools. Remove "tools", or use a model that supports them.`,
   },
-  {
-    isAsked: (_, kinds) => (kinds & kindBits.image) !== 0,
-    isMet: ({ mapping }) => mapping.vision,
-    reason: 'takes no images',
-    code: 'model_not_supported',
-    param: 'messages',
-    message: (model) => `The model "${model}" does not accept images. Remove them, or use a model with image input.`,
-  },
+  { ...input('image', 'images'), isMet: ({ mapping }) => mapping.vision },
   input('audio', 'sounds'),
   input('file', 'files'),
   input('video', 'videos'),
@@ -149,7 +137,6 @@ const needs: readonly Need[] = [
     // a model that answers by a schema answers in JSON
     isMet: ({ model: { stated } }) => stated?.json_output !== false || stated.structured_outputs === true,
     reason: 'gives no JSON',
-    code: 'model_not_supported',
     param: 'response_format',
     message: (model) => `The model "${model}" cannot be made to answer in JSON. Remove "response_format", or use a model with json_output.`,
   },
@@ -157,7 +144,6 @@ const needs: readonly Need[] = [
     isAsked: ({ responseFormat }) => responseFormat?.type === 'json_schema',
     isMet: ({ model: { stated } }) => stated?.structured_outputs !== false,
     reason: 'gives no structured outputs',
-    code: 'model_not_supported',
     param: 'response_format',
     message: (model) =>
       `The model "${model}" cannot be made to answer by a JSON Schema. Remove "response_format", or use a model with structured_outputs.`,
@@ -186,17 +172,17 @@ function needsOf({ models, wildcards }: Config): readonly Need[] {
 function meet(
   candidates: readonly Candidate[],
   { model, reasoning }: ChatRequest,
-  { isMet, ...lack }: Pick<Need, 'isMet'> & Lack,
+  { isMet, code = 'model_not_supported', ...lack }: Pick<Need, 'isMet'> & Lack,
 ): readonly Candidate[] {
   const param = typeof lack.param === 'string' ? lack.param : lack.param(reasoning);
   return candidates.map((candidate) => {
-    if (candidate.dropped !== null || isMet(candidate, candidates)) return candidate;
+    if (!stands(candidate) || isMet(candidate, candidates)) return candidate;
     // another provider could do this but is off: then the fault is not the request's, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
     return drop(candidate, {
       by: name,
       reason: lack.reason,
-      error: isOff ? null : new GatewayError(lack.code, lack.message(model, param), { param }),
+      error: isOff ? null : new GatewayError(code, lack.message(model, param), { param }),
     });
   });
 }
@@ -212,15 +198,16 @@ const margin = 2;
 function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: number): readonly Candidate[] {
   if (request.ask !== undefined) return candidates;
   let smallest = Infinity;
-  for (const { dropped, model } of candidates) {
-    if (dropped === null && model.context_length > 0 && model.context_length < smallest) smallest = model.context_length;
+  for (const candidate of candidates) {
+    const { context_length: window } = candidate.model;
+    if (stands(candidate) && window > 0 && window < smallest) smallest = window;
   }
   // cost: a token has one character or more, so the number of characters shows that most prompts fit, and no estimate is needed
   if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) {
     return candidates;
   }
   const tokens = textEstimate(request);
-  const largest = Math.max(...candidates.map(({ dropped, model }) => (dropped === null ? model.context_length : 0)));
+  const largest = Math.max(...candidates.map((candidate) => (stands(candidate) ? candidate.model.context_length : 0)));
   return meet(candidates, request, {
     isMet: ({ model: { context_length: window } }) => window === 0 || tokens <= window * margin,
     reason: `has a smaller context than the prompt, which is about ${tokens} tokens`,
