@@ -11,14 +11,14 @@ import { GatewayError } from '../../../core/errors.ts';
 import { accountsOf, inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, AttemptResult, Candidate, Normalised, Streaming } from '../../../core/pipeline/context.ts';
-import { drop, noted } from '../../../core/pipeline/context.ts';
+import { drop, noted, stands } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Secret } from '../../../core/secret.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes, reachOf } from './routes.ts';
-import { isOfKey, stands } from './target.ts';
+import { available, isOfKey } from './target.ts';
 import type { Probe, Standing, Target } from './target.ts';
 import { accountOf, isTold, Targets } from './targets.ts';
 import type { Told } from './targets.ts';
@@ -81,7 +81,7 @@ class Tries {
     const looked = lookAt(candidates, context.policy, (candidate) => {
       const found = this.#targets.standing(candidate, context.id);
       // a count tries no target, because nothing is learned from it: messages, and other counts, would wait for it in vain
-      return found.is === 'rests' || !isCount(context.request) ? found : stands;
+      return found.is === 'rests' || !isCount(context.request) ? found : available;
     });
     if (looked.standing === 1) this.#alone.add(context);
     // safety: a request that is over would never release the target
@@ -172,8 +172,8 @@ function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (c
   let wakesFirst: Look['wakesFirst'] = null;
   const toBeTried: Candidate[] = [];
   const looked = candidates.map((candidate) => {
-    if (candidate.dropped !== null) return candidate;
-    const found = candidate.answeredBy === null ? standingOf(candidate) : stands;
+    if (!stands(candidate)) return candidate;
+    const found = candidate.answeredBy === null ? standingOf(candidate) : available;
     if (found.is === 'standing' || found.is === 'to be tried') {
       standing++;
       if (found.is === 'to be tried') toBeTried.push(candidate);

@@ -55,7 +55,7 @@ interface Learning {
   readonly isHeard?: boolean;
 }
 
-export const stands: Standing = { is: 'standing' };
+export const available: Standing = { is: 'standing' };
 
 export class Target {
   /** Why the target rests, or must be tried; null: it is available. */
@@ -90,11 +90,11 @@ export class Target {
 
   /** Whether this request may ask the target now. Where the rest is over and no request tries the target, this request may `claim` it. */
   standing(request: string, now: number): Standing {
-    if (this.#why === null) return stands;
+    if (this.#why === null) return available;
     if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
     const found = this.#probe === null || this.#probe.id === request ? 'elsewhere' : this.#probe.is();
     // a target that has begun to answer is alive, and its answer may take long; if the answer breaks, the target rests again
-    if (found === 'answered') return stands;
+    if (found === 'answered') return available;
     return { is: found === 'elsewhere' ? 'to be tried' : 'tried by another', why: this.#why };
   }
 

@@ -1,7 +1,7 @@
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
 import type { Secret } from '../../../core/secret.ts';
 import { Outrun } from './outrun.ts';
-import { isOfKey, stands, Target } from './target.ts';
+import { available, isOfKey, Target } from './target.ts';
 import type { Probe, Standing } from './target.ts';
 
 /** The state of a candidate's target, and of its key with all models. */
@@ -29,14 +29,14 @@ export class Targets {
 
   standing({ target: name, provider }: Candidate, request: string): Standing {
     // cost: mostly all targets are available. Finding one of thousands, which are in no CPU cache, takes 0.5 µs
-    if (this.#fallen.size === 0) return stands;
+    if (this.#fallen.size === 0) return available;
     this.meet(name, provider.apiKey);
     // safety: a name that was never asked must not be added
     const target = this.#targets.get(name)?.target;
     const key = this.#keys.get(accountOf(name));
-    if ((target?.stands ?? true) && (key?.stands ?? true)) return stands;
+    if ((target?.stands ?? true) && (key?.stands ?? true)) return available;
     const now = performance.now();
-    return worse(key?.standing(request, now) ?? stands, target?.standing(request, now) ?? stands);
+    return worse(key?.standing(request, now) ?? available, target?.standing(request, now) ?? available);
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
 import { isCount } from '../../../core/chat.ts';
 import { beforeFallbacks, isAnswered } from '../../../core/pipeline/catalogue.ts';
+import { stands } from '../../../core/pipeline/context.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { markMeasuring } from './observed.ts';
 import type { Times } from './observed.ts';
@@ -80,7 +81,7 @@ export class Turns {
     const asked = beforeFallbacks(candidates)[0]?.mapping;
     if (asked === placed[0]?.offer.first.mapping) return;
     const standing = new Set<unknown>();
-    for (const { mapping, dropped, isBehind } of candidates) if (dropped === null && isBehind !== true) standing.add(mapping);
+    for (const candidate of candidates) if (stands(candidate) && candidate.isBehind !== true) standing.add(candidate.mapping);
     const to = placed.findIndex(({ offer }) => standing.has(offer.first.mapping));
     // a session has another target than the one to which the turn would go
     if (to < 0 || placed[to]?.offer.first.mapping !== asked) return shares.undo(taken);
