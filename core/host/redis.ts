@@ -55,12 +55,11 @@ export class RedisClient implements SharedRedis {
   #reason: Reason = 'timeout';
   #restMs = restMs.min;
   #timer: NodeJS.Timeout | undefined;
-  readonly #hashes = new Map<string, string>();
   /**
-   * Scripts that were sent on this connection. A later call sends only the hash: if Redis did
-   * not know the script, the call would be repeated, and run after calls that were sent later.
+   * Scripts that were sent on this connection, with their hashes. A later call sends only the hash: if Redis
+   * did not know the script, the call would be repeated, and run after calls that were sent later.
    */
-  readonly #sent = new Set<string>();
+  readonly #sent = new Map<string, string>();
 
   constructor(url: Secret, logger: Logger, refusedForMs = usualRefusedForMs) {
     this.#url = url;
@@ -145,12 +144,13 @@ export class RedisClient implements SharedRedis {
   async run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const all = [...keys, ...args];
     return await this.#ask(limitMs.script, keys[0], async (client) => {
-      if (!this.#sent.has(script)) {
-        this.#sent.add(script);
+      const known = this.#sent.get(script);
+      if (known === undefined) {
+        this.#sent.set(script, hash('sha1', script));
         return await client.eval(script, keys.length, ...all);
       }
       try {
-        return await client.evalsha(this.#hashOf(script), keys.length, ...all);
+        return await client.evalsha(known, keys.length, ...all);
       } catch (error) {
         // wire: a Redis that was restarted, or whose scripts were flushed, does
         // not know the hash (https://redis.io/docs/latest/commands/evalsha/)
@@ -181,12 +181,6 @@ export class RedisClient implements SharedRedis {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#client?.disconnect();
-  }
-
-  #hashOf(script: string): string {
-    const known = this.#hashes.get(script) ?? hash('sha1', script);
-    this.#hashes.set(script, known);
-    return known;
   }
 
   async #ask<Value>(ms: number, key: string | undefined, ask: (client: Client) => Promise<Value>): Promise<Value> {
