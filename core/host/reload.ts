@@ -35,21 +35,6 @@ interface Watching<Gateway extends Replaced = RunningGateway> {
 
 type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & Partial<Pick<Server, 'tls' | 'limits'>>;
 
-export interface Watch<Gateway extends Replaced = RunningGateway> {
-  /** Reads the files once. A change is taken over when two looks in a row read the same. */
-  look(): Promise<void>;
-  /**
-   * Two looks without a pause, for SIGHUP: the sender knows that the files are complete. A refused
-   * config is read again even if it has not changed: what it needed, such as a folder, may exist now.
-   */
-  readNow(): Promise<void>;
-  /** Treats the files as changed: the next looks read them as a config. */
-  again(): void;
-  stop(): void;
-  /** Former gateways that still serve requests. */
-  readonly retiring: ReadonlySet<Gateway>;
-}
-
 /**
  * How long the `boot` of all plugins together may take where a config is reloaded: as long as a plugin's file may take to load.
  * safety: the next reload begins when this one has ended, and the parent of workers waits one minute for each of them.
@@ -60,7 +45,8 @@ export const reloadBootMs = 30_000;
 const unread = '';
 
 /** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
-class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
+export class ConfigWatch<Gateway extends Replaced = RunningGateway> {
+  /** Former gateways that still serve requests. */
   readonly retiring = new Set<Gateway>();
   readonly #parts: Watching<Gateway>;
   readonly #timer: NodeJS.Timeout;
@@ -85,6 +71,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     this.#timer = setInterval(() => void (this.#pending === 0 && this.look()), parts.everyMs ?? 1000);
   }
 
+  /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void> {
     this.#pending++;
     this.#looks = this.#looks
@@ -94,6 +81,10 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     return this.#looks;
   }
 
+  /**
+   * Two looks without a pause, for SIGHUP: the sender knows that the files are complete. A refused
+   * config is read again even if it has not changed: what it needed, such as a folder, may exist now.
+   */
   async readNow(): Promise<void> {
     await this.#looks;
     if (this.#isRefused) this.#known = unread;
@@ -101,6 +92,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     await this.look();
   }
 
+  /** Treats the files as changed: the next looks read them as a config. */
   again(): void {
     this.#looks = this.#looks.then(() => void (this.#known = unread));
   }
@@ -157,8 +149,6 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     void retire(old, logger).finally(() => this.retiring.delete(old));
   }
 }
-
-export const watchConfig = <Gateway extends Replaced = RunningGateway>(parts: Watching<Gateway>): Watch<Gateway> => new ConfigWatch(parts);
 
 /**
  * Writes the providers that are off to the process log.

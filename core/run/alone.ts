@@ -1,7 +1,7 @@
 /** One process that serves by itself (`server.workers: 1`). */
 import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
-import { reloadBootMs, watchConfig } from '../host/reload.ts';
+import { ConfigWatch, reloadBootMs } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { watchLoop } from '../host/threads/watchdog.ts';
 import { prepareToBind } from '../http/bind.ts';
@@ -37,7 +37,7 @@ export async function serveAlone(
     adopt(next.config.server);
     return old;
   };
-  const watching = watchConfig({ logger, files: first.files, bound: config.server, rebuild, swap, readAt });
+  const watching = new ConfigWatch({ logger, files: first.files, bound: config.server, rebuild, swap, readAt });
   watchLoop(places);
   return { current: () => current, listening, watching };
 }

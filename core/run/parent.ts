@@ -7,7 +7,7 @@ import type { Bound, Config } from '../config.ts';
 import { Exit, messageOf, refusalOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { LoadedPlugin, ParentProcess } from '../host/plugin.ts';
-import { watchConfig } from '../host/reload.ts';
+import { ConfigWatch } from '../host/reload.ts';
 import type { Rebuilt, Replaced } from '../host/reload.ts';
 import { States } from '../host/state.ts';
 import { bindPlain, contextOf } from '../http/bind.ts';
@@ -143,7 +143,7 @@ class Parent {
     await crew.others();
     let current = new WorkerGateways(crew, this.#config, this.#pages);
     current.use();
-    const watching = watchConfig<WorkerGateways>({
+    const watching = new ConfigWatch<WorkerGateways>({
       logger: this.#starting.logger,
       files: first.files,
       bound: server,

@@ -5,7 +5,7 @@ import type { UnkeptKeys } from '../host/admin-key.ts';
 import type { GatewayParts, RunningGateway } from '../host/gateway.ts';
 import type { Places } from '../host/places.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
-import type { Rebuilt, Watch } from '../host/reload.ts';
+import type { ConfigWatch, Rebuilt } from '../host/reload.ts';
 import type { Listening } from '../http/listen.ts';
 import { isLoopback } from '../wire/address.ts';
 import type { Logger } from '../logger.ts';
@@ -57,7 +57,7 @@ export interface Serving {
   /** The gateway that serves now. */
   current(): Pick<RunningGateway, 'config' | 'pages' | 'leave' | 'close'>;
   readonly listening: Pick<Listening, 'url' | 'fd' | 'leave' | 'drain' | 'handOver'>;
-  readonly watching: Pick<Watch, 'stop' | 'readNow' | 'retiring'>;
+  readonly watching: Pick<ConfigWatch, 'stop' | 'readNow' | 'retiring'>;
 }
 
 /**

@@ -11,7 +11,7 @@ import { lastReload } from '../../../core/host/reloads/history.ts';
 import { createLogger } from '../../../core/logger.ts';
 import type { LoadedPlugin } from '../../../core/host/plugin.ts';
 import { listen } from '../../../core/http/listen.ts';
-import { watchConfig } from '../../../core/host/reload.ts';
+import { ConfigWatch } from '../../../core/host/reload.ts';
 import type { Rebuilt } from '../../../core/host/reload.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { formatProblems } from '../../../config/problems.ts';
@@ -77,7 +77,7 @@ async function watched(
     return old;
   };
   await meanwhile(write);
-  const watching = watchConfig({
+  const watching = new ConfigWatch({
     logger: createLogger((line) => void lines.push(line)),
     files: [file],
     bound,
@@ -357,7 +357,7 @@ describe('a config that', () => {
       return { problems: 'no config', files: [file] };
     };
     writeFileSync(file, 'the first');
-    const watching = watchConfig({
+    const watching = new ConfigWatch({
       logger: createLogger(() => {}),
       files: [file],
       bound: { host: '127.0.0.1', port: 4000, workers: 1 },

@@ -8,12 +8,12 @@ const code = `
   import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
   import { tmpdir } from 'node:os';
   import { join } from 'node:path';
-  import { watchConfig } from ${reload};
+  import { ConfigWatch } from ${reload};
   const folder = mkdtempSync(join(tmpdir(), 'descriptors-test-'));
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, 'first');
   const logger = { error: (message) => console.log(message) };
-  const watching = watchConfig({ logger, files: [file, join(folder, 'more', '*.yaml')], bound: {}, everyMs: 1_000_000, rebuild: async () => (console.log('read'), { problems: 'a fault', files: [] }) });
+  const watching = new ConfigWatch({ logger, files: [file, join(folder, 'more', '*.yaml')], bound: {}, everyMs: 1_000_000, rebuild: async () => (console.log('read'), { problems: 'a fault', files: [] }) });
   const look = async (what) => {
     console.log(what);
     for (let time = 0; time < 3; time++) await watching.look();
