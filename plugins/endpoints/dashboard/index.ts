@@ -11,8 +11,7 @@ import { noLog } from '../../../core/log/store.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
-import { createProviderWatch, seenByAll } from './provider-watch.ts';
-import type { ProviderWatch } from './provider-watch.ts';
+import { ProviderWatch, seenByAll } from './provider-watch.ts';
 import { addSession, createSignIn } from './sign-in.ts';
 import { addSite } from './site.ts';
 import { configFileView, configView, providersView } from './views-config.ts';
@@ -29,7 +28,7 @@ export default definePlugin({
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   apply(gateway) {
     const { hooks, routes, config, clock, logger, signIns, state } = gateway;
-    const watch = state('providers', createProviderWatch);
+    const watch = state('providers', () => new ProviderWatch());
     hooks.attempted.tap((result) => watch.saw(result, clock()));
     const signIn = createSignIn({ config, signIns, logger });
     hooks.auth.tap((arrived) => signIn.caller(arrived));

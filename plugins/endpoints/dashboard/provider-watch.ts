@@ -15,16 +15,6 @@ export interface Seen {
   lastFailure: string | null;
 }
 
-/** Counts attempts. */
-export interface ProviderWatch {
-  /** Counts one attempt that ended at `now`, in milliseconds since 1970. */
-  saw(result: AttemptResult, now: number): void;
-  /** The attempts at a provider; null where there was none. */
-  of(provider: string): Seen | null;
-  /** What was seen, by provider. */
-  all(): Record<string, Seen>;
-}
-
 /** Asks the other workers what they have seen. Resolves with what all have seen of a provider. */
 export async function seenByAll(watch: ProviderWatch, peers: Peers | null): Promise<(provider: string) => Seen | null> {
   const others = ((await peers?.ask('seen', null)) ?? []) as Record<string, Seen>[];
@@ -44,25 +34,33 @@ function seenTogether(one: Seen | null, other: Seen | null): Seen | null {
   };
 }
 
-/** Returns a watch that has seen nothing. */
-export function createProviderWatch(): ProviderWatch {
-  const seen = new Map<string, Seen>();
-  return {
-    saw({ provider, outcome, error }, now) {
-      const one = seen.get(provider) ?? { attempts: 0, failures: 0, lastAnsweredAt: null, lastFailedAt: null, lastFailure: null };
-      seen.set(provider, one);
-      one.attempts++;
-      if (outcome === 'answered') {
-        one.lastAnsweredAt = now;
-        return;
-      }
-      // an attempt that was outrun, or whose client left, says nothing against the provider
-      if (!isFault({ outcome })) return;
-      one.failures++;
-      one.lastFailedAt = now;
-      one.lastFailure = error === null ? outcome : `${outcome}: ${error}`;
-    },
-    of: (provider) => seen.get(provider) ?? null,
-    all: () => Object.fromEntries(seen),
-  };
+/** Counts attempts. */
+export class ProviderWatch {
+  readonly #seen = new Map<string, Seen>();
+
+  /** Counts one attempt that ended at `now`, in milliseconds since 1970. */
+  saw({ provider, outcome, error }: AttemptResult, now: number): void {
+    const one = this.of(provider) ?? { attempts: 0, failures: 0, lastAnsweredAt: null, lastFailedAt: null, lastFailure: null };
+    this.#seen.set(provider, one);
+    one.attempts++;
+    if (outcome === 'answered') {
+      one.lastAnsweredAt = now;
+      return;
+    }
+    // an attempt that was outrun, or whose client left, says nothing against the provider
+    if (!isFault({ outcome })) return;
+    one.failures++;
+    one.lastFailedAt = now;
+    one.lastFailure = error === null ? outcome : `${outcome}: ${error}`;
+  }
+
+  /** The attempts at a provider; null where there was none. */
+  of(provider: string): Seen | null {
+    return this.#seen.get(provider) ?? null;
+  }
+
+  /** What was seen, by provider. */
+  all(): Record<string, Seen> {
+    return Object.fromEntries(this.#seen);
+  }
 }

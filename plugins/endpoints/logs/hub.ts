@@ -9,63 +9,58 @@ import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store
 const mostWaiting = 1000;
 const mostRemembered = 1000;
 
-/** A connection that watches the live tail. */
-export interface Watcher {
-  /** The records since the last call; null after `silenceMs` without a record, or when the watcher was dropped or stopped. */
-  next(silenceMs: number): Promise<readonly LoggedRequest[] | null>;
-  /** True: the watcher did not read, so the records that waited for it were dropped, and no more come. */
-  readonly isDropped: boolean;
-  readonly isStopped: boolean;
-  stop(): void;
-}
+export class Hub {
+  readonly #watchers = new Set<Watcher>();
+  readonly #unsubscribe: () => void;
+  #recent: LoggedRequest[] = [];
 
-export interface Hub {
-  watch(query: LogQuery): Watcher;
+  constructor(reader: LogReader) {
+    this.#unsubscribe = reader.onRecord((record) => {
+      this.#recent.push(record);
+      // cost: cut rarely and by half, because removing one record from the front copies all others
+      if (this.#recent.length >= 2 * mostRemembered) this.#recent = this.#recent.slice(-mostRemembered);
+      for (const watcher of this.#watchers) watcher.offer(record);
+    });
+  }
+
+  watch(query: LogQuery): Watcher {
+    const watcher: Watcher = new Watcher(query, () => void this.#watchers.delete(watcher));
+    this.#watchers.add(watcher);
+    return watcher;
+  }
+
   /** The records that ended after the record of that id, in the order in which they ended; null where that record is not remembered. */
-  since(id: string): readonly LoggedRequest[] | null;
-  /** Adds records of other workers. */
-  offer(records: readonly LoggedRequest[]): void;
-  readonly hasWatchers: boolean;
+  since(id: string): readonly LoggedRequest[] | null {
+    const at = this.#recent.findLastIndex((record) => record.id === id);
+    return at < 0 ? null : this.#recent.slice(at + 1);
+  }
+
+  /** Gives records of other workers to the watchers. They are not remembered. */
+  offer(records: readonly LoggedRequest[]): void {
+    for (const record of records) for (const watcher of this.#watchers) watcher.offer(record);
+  }
+
+  get hasWatchers(): boolean {
+    return this.#watchers.size > 0;
+  }
+
   /** All remembered records, in the order in which they ended. */
-  remembered(): readonly LoggedRequest[];
-  close(): void;
+  remembered(): readonly LoggedRequest[] {
+    return [...this.#recent];
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    for (const watcher of this.#watchers) watcher.stop();
+  }
 }
 
-export function createHub(reader: LogReader): Hub {
-  const queues = new Set<Queue>();
-  let recent: LoggedRequest[] = [];
-  const unsubscribe = reader.onRecord((record) => {
-    recent.push(record);
-    // cost: cut rarely and by half, because removing one record from the front copies all others
-    if (recent.length >= 2 * mostRemembered) recent = recent.slice(-mostRemembered);
-    for (const queue of queues) queue.offer(record);
-  });
-  return {
-    watch(query) {
-      const queue: Queue = new Queue(query, () => void queues.delete(queue));
-      queues.add(queue);
-      return queue;
-    },
-    since(id) {
-      const at = recent.findLastIndex((record) => record.id === id);
-      return at < 0 ? null : recent.slice(at + 1);
-    },
-    offer(records) {
-      for (const record of records) for (const queue of queues) queue.offer(record);
-    },
-    get hasWatchers() {
-      return queues.size > 0;
-    },
-    remembered: () => [...recent],
-    close() {
-      unsubscribe();
-      for (const queue of queues) queue.stop();
-    },
-  };
-}
-
-/** safety: a request only adds its record to this queue: it makes no text, and waits for nobody. */
-class Queue implements Watcher {
+/**
+ * A connection that watches the live tail.
+ * safety: a request only adds its record to the queue of the watcher: it makes no text, and waits for nobody.
+ */
+export class Watcher {
+  /** True: the watcher did not read, so the records that waited for it were dropped, and no more come. */
   isDropped = false;
   isStopped = false;
   #waiting: LoggedRequest[] = [];
@@ -89,6 +84,7 @@ class Queue implements Watcher {
     this.#wake?.();
   }
 
+  /** The records since the last call; null after `silenceMs` without a record, or when the watcher was dropped or stopped. */
   async next(silenceMs: number): Promise<readonly LoggedRequest[] | null> {
     if (this.#waiting.length === 0 && !this.isDropped && !this.isStopped) await this.#something(silenceMs);
     const records = this.#waiting;

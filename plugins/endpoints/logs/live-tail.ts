@@ -5,8 +5,7 @@
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { LogRequest } from './answers.ts';
-import { createHub } from './hub.ts';
-import type { Hub } from './hub.ts';
+import { Hub } from './hub.ts';
 import { SharedTail } from './shared-tail.ts';
 import { tailRequests } from './tail.ts';
 
@@ -27,7 +26,7 @@ export class LiveTail {
   }
 
   answer(asked: LogRequest): Promise<Answer> {
-    this.#hub ??= createHub(asked.reader);
+    this.#hub ??= new Hub(asked.reader);
     return tailRequests(asked, this.#hub, this.#shared);
   }
 

@@ -9,32 +9,32 @@ import { loggedOf } from './write/entry.ts';
  */
 type RecordListener = (record: LoggedRequest) => void;
 
-export interface LogEvents {
-  /** Returns a function that ends the listening. */
-  onRecord(listener: RecordListener): () => void;
-  /** @param hasBodies whether its bodies are kept */
-  tell(record: RequestRecord, hasBodies: boolean): void;
-}
-
 /** Tells listeners in this process of each record when its request ends (the live tail). */
-export function createEvents(logger: Logger): LogEvents {
-  const listeners = new Set<RecordListener>();
-  return {
-    onRecord(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    tell(record, hasBodies) {
-      if (listeners.size === 0) return;
-      const logged = loggedOf(record, hasBodies);
-      for (const listener of listeners) {
-        try {
-          listener(logged);
-        } catch (error) {
-          listeners.delete(listener);
-          logger.error('a listener of the live log failed and is not called any more', { error });
-        }
+export class LogEvents {
+  readonly #listeners = new Set<RecordListener>();
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Returns a function that ends the listening. */
+  onRecord(listener: RecordListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** @param hasBodies whether its bodies are kept */
+  tell(record: RequestRecord, hasBodies: boolean): void {
+    if (this.#listeners.size === 0) return;
+    const logged = loggedOf(record, hasBodies);
+    for (const listener of this.#listeners) {
+      try {
+        listener(logged);
+      } catch (error) {
+        this.#listeners.delete(listener);
+        this.#logger.error('a listener of the live log failed and is not called any more', { error });
       }
-    },
-  };
+    }
+  }
 }

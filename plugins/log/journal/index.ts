@@ -12,7 +12,7 @@ import type { Streaming } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { checkStore, databaseCommands } from './commands.ts';
 import { createClient } from './drain/client.ts';
-import { createEvents } from './events.ts';
+import { LogEvents } from './events.ts';
 import { createHealth } from './health.ts';
 import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
@@ -90,7 +90,7 @@ export default definePlugin<Options>({
       gone: () => journal.makeAgain(),
       buried: () => void lost.deadLettered++,
     });
-    const events = createEvents(logger);
+    const events = new LogEvents(logger);
     const others = new OtherJournals(peers, client);
     const trouble = (): string | null => journal.trouble;
     const place = hash('sha256', `${store} ${url ?? dataDir}`);

@@ -6,8 +6,7 @@ import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts'
 import { createLogger } from '../../../../../core/logger.ts';
 import { createClient } from '../../../../../plugins/log/journal/drain/client.ts';
 import type { StoreClient } from '../../../../../plugins/log/journal/drain/client.ts';
-import { createEvents } from '../../../../../plugins/log/journal/events.ts';
-import type { LogEvents } from '../../../../../plugins/log/journal/events.ts';
+import { LogEvents } from '../../../../../plugins/log/journal/events.ts';
 import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
 import { OtherJournals } from '../../../../../plugins/log/journal/other-journals.ts';
 import { createLogReader } from '../../../../../plugins/log/journal/reader.ts';
@@ -51,7 +50,7 @@ beforeEach(() => {
     gone: () => {},
     buried: () => void writer.lost.deadLettered++,
   });
-  events = createEvents(logger);
+  events = new LogEvents(logger);
   reader = createLogReader({
     client,
     others: new OtherJournals(null, client),
