@@ -37,26 +37,7 @@ export type Started = Pick<
 };
 
 /** Fields of the record that have no column in the store. The store keeps their JSON as it is written here. */
-type More = Pick<
-  LoggedRequest,
-  | 'tokensPerSecond'
-  | 'attempts'
-  | 'error'
-  | 'configHash'
-  | 'clientRequestId'
-  | 'clientAddress'
-  | 'method'
-  | 'path'
-  | 'nativeFinishReason'
-  | 'reasoningEstimated'
-  | 'costIsUpperBound'
-  | 'providerCost'
-  | 'usageDetails'
-  | 'prices'
-  | 'ruledOut'
-  | 'adjustments'
-  | 'timings'
->;
+type More = ReturnType<typeof moreOf>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
@@ -159,7 +140,7 @@ function columnsOf(record: RequestRecord, promptStart: string | null): Columns {
   };
 }
 
-const moreOf = (record: RequestRecord): More => ({
+const moreOf = (record: RequestRecord) => ({
   tokensPerSecond: record.tokensPerSecond,
   attempts: record.attempts,
   error: record.error,
