@@ -3,14 +3,16 @@ import type { Chunk } from '../../../core/chat.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { hexOf } from '../../../core/log/record-id.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
+import type { RecordedUsage } from '../../../core/pipeline/context.ts';
+import { recordedUsage } from '../../../core/pipeline/record.ts';
 import type { Reply } from '../../../core/pipeline/reply.ts';
 import { type Fields, listOf } from '../../../core/wire/fields.ts';
 import { Answer, type AnswerParts } from './answer.ts';
-import { asked, type Counts, countsOf, endedBy, type Head, usageOf } from './response.ts';
+import { asked, endedBy, type Head, usageOf } from './response.ts';
 import { callNames } from './tools.ts';
 
 /** A whole response. @param pieces of the answer in their order @param counts null: those that the pieces hold */
-export function responseOf(pieces: readonly Chunk[], head: Head, counts: Counts | null = null): Fields {
+export function responseOf(pieces: readonly Chunk[], head: Head, counts: RecordedUsage | null = null): Fields {
   const answer = new Answer({ ...partsOf(head), emit: null });
   for (const piece of pieces) answer.add(piece);
   return wholeOf(answer, asked(head), counts);
@@ -22,7 +24,7 @@ const partsOf = ({ id, request: { tools, native } }: Head): Omit<AnswerParts, 'e
   wantsState: listOf(native?.fields['include']).includes('reasoning.encrypted_content'),
 });
 
-function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
+function wholeOf(answer: Answer, fixed: Fields, counts: RecordedUsage | null): Fields {
   const { status, incomplete_details } = endedBy(answer.reason);
   answer.end(status === 'incomplete');
   return {
@@ -34,7 +36,7 @@ function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
     error: null,
     incomplete_details,
     output: answer.items.map(({ wire }) => wire),
-    usage: usageOf(counts ?? (answer.usage === null ? null : countsOf(answer.usage))),
+    usage: usageOf(counts ?? (answer.usage === null ? null : recordedUsage(answer.usage))),
   };
 }
 
@@ -42,7 +44,7 @@ function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const choice = reply.choices[0];
   const pieces = thoughtsFirst(reply.pieces(0));
-  return JSON.stringify(responseOf(choice === undefined ? pieces : piecesOf(pieces, choice), head, countsOf(reply.usage)));
+  return JSON.stringify(responseOf(choice === undefined ? pieces : piecesOf(pieces, choice), head, recordedUsage(reply.usage)));
 }
 
 /**

@@ -8,12 +8,12 @@ import { finishReasons } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { isFresh } from '../../../core/log/record-id.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
-import type { Principal } from '../../../core/pipeline/context.ts';
+import type { Principal, RecordedUsage } from '../../../core/pipeline/context.ts';
 import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { piecesOf, responseOf, thoughtsFirst } from './encode.ts';
 import { isInstructions, type Unread } from './parse.ts';
-import { type Counts, requestIdOf, requestOfItem, responseId } from './response.ts';
+import { requestIdOf, requestOfItem, responseId } from './response.ts';
 import { unsupported } from './checks.ts';
 import { referenceOf } from './items.ts';
 
@@ -115,7 +115,7 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
 }
 
 /** The counts that the provider gave, as they were answered: what the gateway estimated later is left out. Null: it gave none. */
-function countedIn({ usage, usageEstimated, reasoningEstimated }: LoggedDetail): Counts | null {
+function countedIn({ usage, usageEstimated, reasoningEstimated }: LoggedDetail): RecordedUsage | null {
   if (usageEstimated) return null;
   return reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
 }

@@ -1,7 +1,7 @@
 /** The response object: what the caller asked, what the model answered, and how it ended. */
-import type { ChatRequest, FinishReason, Message, Usage } from '../../../core/chat.ts';
-import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
+import type { ChatRequest, FinishReason, Message } from '../../../core/chat.ts';
 import { hexOf, idOfHex } from '../../../core/log/record-id.ts';
+import type { RecordedUsage } from '../../../core/pipeline/context.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { isInstructions, keptOf } from './parse.ts';
 import { declared } from './tools.ts';
@@ -92,30 +92,11 @@ export function endedBy(finish: FinishReason | null): Ended {
   return reason === null ? { status: 'completed', incomplete_details: null } : { status: 'incomplete', incomplete_details: { reason } };
 }
 
-/** The counts of an answer, as in the log: sums that include their parts. */
-export interface Counts {
-  readonly promptTokens: number | null;
-  readonly completionTokens: number | null;
-  readonly totalTokens: number | null;
-  readonly cachedTokens: number | null;
-  readonly cacheWriteTokens: number | null;
-  readonly reasoningTokens: number | null;
-}
-
-export const countsOf = (usage: Usage): Counts => ({
-  promptTokens: promptTokens(usage),
-  completionTokens: completionTokens(usage),
-  totalTokens: totalTokens(usage),
-  cachedTokens: usage.cacheRead,
-  cacheWriteTokens: usage.cacheWrite,
-  reasoningTokens: usage.reasoning,
-});
-
 /**
  * The `usage` of a response; null where the provider counted nothing. The three sums must be numbers, so one that is missing is 0; details
  * that nobody gave are null.
  */
-export function usageOf(counts: Counts | null): Fields | null {
+export function usageOf(counts: RecordedUsage | null): Fields | null {
   if (counts === null || (counts.promptTokens === null && counts.completionTokens === null)) return null;
   const {
     promptTokens: input,
