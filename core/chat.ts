@@ -202,6 +202,26 @@ export interface ChatRequest {
   readonly implied?: readonly string[];
 }
 
+/** The parameters of a request whose caller set none. */
+export const unsetParameters = {
+  tools: null,
+  toolChoice: null,
+  parallelToolCalls: null,
+  responseFormat: null,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  stop: null,
+  seed: null,
+  n: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  logitBias: null,
+  logprobs: null,
+  topLogprobs: null,
+  user: null,
+} as const satisfies Partial<ChatRequest>;
+
 /** Whether a request asks for a count of tokens. A provider has another path for it, with limits of its own. */
 export const isCount = ({ ask }: Pick<ChatRequest, 'ask'>): boolean => ask?.kind === 'count';
 

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unsetParameters } from '../../core/chat.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import type { Dialect, Target, WireEvent } from '../../core/wire/dialect.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -60,24 +61,6 @@ export function targetOf(
 
 /** A request of a caller that set only these fields. */
 export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
-  const unsaid = {
-    tools: null,
-    toolChoice: null,
-    parallelToolCalls: null,
-    responseFormat: null,
-    maxTokens: null,
-    temperature: null,
-    topP: null,
-    stop: null,
-    seed: null,
-    n: null,
-    presencePenalty: null,
-    frequencyPenalty: null,
-    logitBias: null,
-    logprobs: null,
-    topLogprobs: null,
-    user: null,
-  };
   return {
     model: 'model-1',
     messages: [{ role: 'user', content: 'Hello' }],
@@ -85,7 +68,7 @@ export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
     includeUsage: false,
     reasoning: { effort: null, maxTokens: null },
     rest: {},
-    ...unsaid,
+    ...unsetParameters,
     ...said,
   };
 }

@@ -57,6 +57,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
     user,
     ...rest
   } = plain;
+  const hasFunctions = declaresFunctions(given);
   const streamOptions = optional('stream_options', stream_options, object);
   const adjustments = [...ofTools, ...unknownOptions(streamOptions)];
   return {
@@ -82,9 +83,9 @@ export function parseChatRequest(body: unknown): ChatRequest {
     topLogprobs: optional('top_logprobs', top_logprobs, integer),
     user: optional('user', user, text),
     rest,
-    ...(declaresFunctions(given) && given['parallel_tool_calls'] !== false && { implied: ['parallel_tool_calls'] }),
-    ...((declaresFunctions(given) || names.length > 0) && {
-      door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) },
+    ...(hasFunctions && given['parallel_tool_calls'] !== false && { implied: ['parallel_tool_calls'] }),
+    ...((hasFunctions || names.length > 0) && {
+      door: { ...(hasFunctions && { functions: true }), ...(names.length > 0 && { customs: names }) },
     }),
     ...(adjustments.length > 0 && { adjustments }),
   };

@@ -1,5 +1,5 @@
 /** Checks the body of an embedding request. Fields that are not known here are kept in `rest`. */
-import { mostInputs, unsetReasoning } from '../../../core/chat.ts';
+import { mostInputs, unsetParameters, unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
 import { bodyFields, count, missing, modelName, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 
@@ -17,26 +17,12 @@ export function parseEmbeddingRequest(body: unknown): ChatRequest {
 }
 
 /** The fields that only a chat has. */
-const noChat: Omit<ChatRequest, 'model' | 'ask' | 'user' | 'rest'> = {
+const noChat: Omit<ChatRequest, 'model' | 'ask' | 'rest'> = {
   messages: [],
   stream: false,
   includeUsage: false,
   reasoning: unsetReasoning,
-  tools: null,
-  toolChoice: null,
-  parallelToolCalls: null,
-  responseFormat: null,
-  maxTokens: null,
-  temperature: null,
-  topP: null,
-  stop: null,
-  seed: null,
-  n: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  logitBias: null,
-  logprobs: null,
-  topLogprobs: null,
+  ...unsetParameters,
 };
 
 function inputsOf(input: unknown): EmbeddingAsk['inputs'] {

@@ -1,6 +1,7 @@
 /** log/cost: each token is priced once, in whole numbers; the cost is null where a part of it is unknown. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unsetParameters } from '../../../core/chat.ts';
 import type { ChatRequest, Usage } from '../../../core/chat.ts';
 import type { Pricing } from '../../../core/config.ts';
 import { circumstancesOf, costOf, dollarsOf, formatDollars, parseDollars, straddlesPeak } from '../../../core/money.ts';
@@ -126,22 +127,7 @@ const asked: ChatRequest = {
   stream: false,
   includeUsage: false,
   reasoning: { effort: null, maxTokens: null },
-  tools: null,
-  toolChoice: null,
-  parallelToolCalls: null,
-  responseFormat: null,
-  maxTokens: null,
-  temperature: null,
-  topP: null,
-  stop: null,
-  seed: null,
-  n: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  logitBias: null,
-  logprobs: null,
-  topLogprobs: null,
-  user: null,
+  ...unsetParameters,
   rest: {},
 };
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unsetParameters } from '../../../../core/chat.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
 import type { Finished } from '../../../../plugins/log/journal/write/entry.ts';
 import { rowOf } from '../../../../plugins/log/journal/sql/rows.ts';
@@ -119,22 +120,8 @@ export const request = (content: string): any => ({
   stream: false,
   includeUsage: false,
   reasoning: { effort: 'low', maxTokens: null },
-  tools: null,
-  toolChoice: null,
-  parallelToolCalls: null,
-  responseFormat: null,
+  ...unsetParameters,
   maxTokens: 64,
-  temperature: null,
-  topP: null,
-  stop: null,
-  seed: null,
-  n: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  logitBias: null,
-  logprobs: null,
-  topLogprobs: null,
-  user: null,
   rest: { top_k: 4 },
 });
 
