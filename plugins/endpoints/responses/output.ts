@@ -20,6 +20,11 @@ export interface OutputItem {
   close(status: string): void;
 }
 
+/** Writes the event that an item has begun, or is done, with the item as it is now. */
+function announce(emit: Emit | null, what: 'added' | 'done', item: OutputItem): void {
+  emit?.(`response.output_item.${what}`, `"output_index":${item.index},"item":${JSON.stringify(item.wire)}`);
+}
+
 /** The fields that each event of an item has. */
 const placeOf = (index: number, id: string): string => `"item_id":${JSON.stringify(id)},"output_index":${index}`;
 
@@ -100,7 +105,7 @@ export class TextItem implements OutputItem {
     this.#emit = emit;
     this.#more = more;
     this.#place = placeOf(index, id);
-    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+    announce(emit, 'added', this);
   }
 
   get wire(): Fields {
@@ -203,7 +208,7 @@ export class TextItem implements OutputItem {
     if (this.#marks) this.opaque ??= markOf(this.texts);
     this.#status = status;
     this.isClosed = true;
-    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+    announce(this.#emit, 'done', this);
   }
 
   #endPart(): void {
@@ -258,7 +263,7 @@ export class CallItem implements OutputItem {
     this.#custom = call.type === 'custom_tool_call' ? new CustomInput() : null;
     this.#place = placeOf(index, id);
     this.#opening = `${this.#place},"delta":`;
-    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+    announce(emit, 'added', this);
   }
 
   get wire(): Fields {
@@ -305,7 +310,7 @@ export class CallItem implements OutputItem {
     if (input !== null) {
       this.#emit?.(`${input.event}.done`, `${this.#place},${name}"${input.field}":${JSON.stringify(this.#custom?.text ?? this.arguments)}`);
     }
-    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+    announce(this.#emit, 'done', this);
   }
 
   #delta(said: string): void {
@@ -330,7 +335,7 @@ export class ForeignItem implements OutputItem {
     this.id = id;
     this.#emit = emit;
     this.#item = item;
-    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+    announce(emit, 'added', this);
   }
 
   get wire(): Fields {
@@ -355,6 +360,6 @@ export class ForeignItem implements OutputItem {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+    announce(this.#emit, 'done', this);
   }
 }
