@@ -24,8 +24,26 @@ interface ReaderParts {
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
-  const known = { gone: 0 };
+  /** How many records were lost because somebody deleted the journal. */
+  let gone = 0;
   const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
+  /** The state of the log. It is complete even while the store or its thread does not answer. */
+  const status = async (): Promise<StoreStatus> => {
+    const { written, ...lost } = counts();
+    const settings = { ...lost, retentionDays, bodies };
+    const waiting = (): number => Math.max(0, written - client.drained() - gone);
+    try {
+      const { connected, error, depthBytes, lastDrainAt } = await client.state();
+      const found = trouble();
+      // records that the journal could not write are still in memory, so they are not lost
+      if (depthBytes === 0 && found !== 'journal_not_written') gone = Math.max(0, written - client.drained());
+      const standing = found === null ? { connected, error } : { connected: false, error: found };
+      return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: waiting(), lastDrainAt };
+    } catch (thrown) {
+      const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
+      return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: waiting(), lastDrainAt: null };
+    }
+  };
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
     exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
@@ -43,7 +61,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     facets: (query, options) => others.before(() => client.facets(query, options)).catch(refuse),
     metadataKeys: (query, options) => others.before(() => client.metadataKeys(query, options)).catch(refuse),
     catchUp,
-    status: () => statusOf({ client, counts, trouble, retentionDays, bodies, known }),
+    status,
     onRecord: (listener) => events.onRecord(listener),
     keys: {
       place,
@@ -95,28 +113,4 @@ function refuseKeys(thrown: unknown): never {
     `The database that keeps callers' keys does not answer now: ${thrown.fault}. The known keys stay valid meanwhile.`,
     { cause: thrown, retryAfterMs: 1000 },
   );
-}
-
-interface Known {
-  /** How many records were lost because somebody deleted the journal. */
-  gone: number;
-}
-
-/** The state of the log. It is complete even while the store or its thread does not answer. */
-async function statusOf(parts: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly known: Known }): Promise<StoreStatus> {
-  const { client, counts, trouble, retentionDays, bodies, known } = parts;
-  const { written, ...lost } = counts();
-  const settings = { ...lost, retentionDays, bodies };
-  const waiting = (): number => Math.max(0, written - client.drained() - known.gone);
-  try {
-    const { connected, error, depthBytes, lastDrainAt } = await client.state();
-    const found = trouble();
-    // records that the journal could not write are still in memory, so they are not lost
-    if (depthBytes === 0 && found !== 'journal_not_written') known.gone = Math.max(0, written - client.drained());
-    const standing = found === null ? { connected, error } : { connected: false, error: found };
-    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: waiting(), lastDrainAt };
-  } catch (thrown) {
-    const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
-    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: waiting(), lastDrainAt: null };
-  }
 }
