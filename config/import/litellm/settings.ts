@@ -9,7 +9,7 @@ import { countOf, numberOf, textOf, textsOf } from '../foreign.ts';
 import { budgetOf } from './budgets.ts';
 import { Given, written } from './given.ts';
 import { routingSettings } from './routing.ts';
-import { sections, settingsAdvice } from './without-counterpart.ts';
+import { sectionsAdvice, settingsAdvice } from './without-counterpart.ts';
 
 type Read = (value: unknown, at: Place & { readonly section: Fields }) => void;
 
@@ -53,7 +53,7 @@ export function writeSettings(draft: Draft): void {
       for (const variable of Object.keys(fieldsOf(section))) {
         draft.note([name, variable], 'put it into the environment, or into .env beside the file');
       }
-    } else draft.note([name], sections[name] ?? 'has no counterpart');
+    } else draft.note([name], sectionsAdvice[name] ?? 'has no counterpart');
   }
   if (isCachedInRedis(fieldsOf(value['litellm_settings']))) draft.redis ??= reference('REDIS_URL');
   const stored = fieldsOf(value['general_settings'])['store_prompts_in_spend_logs'] === true;

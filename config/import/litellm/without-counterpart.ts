@@ -59,7 +59,7 @@ export const settingsAdvice: Readonly<Record<string, string>> = bare({
   proxy_batch_write_at: 'nothing to do: each request is on record before its last byte leaves',
 });
 
-export const sections: Readonly<Record<string, string>> = bare({
+export const sectionsAdvice: Readonly<Record<string, string>> = bare({
   guardrails: guard,
   mcp_servers: 'the gateway asks models; it is no gateway for MCP servers',
   mcp_tools: 'the gateway asks models; it is no gateway for MCP servers',
