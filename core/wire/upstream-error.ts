@@ -257,11 +257,14 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
   return new GatewayError(passed, said, { param: field, upstreamStatus: status });
 }
 
-/** The code that callers know, where there is one; otherwise the provider's own. */
+/**
+ * The code that callers know, where there is one; otherwise the provider's own.
+ * safety: a text of a provider that is not one word may write to the terminal of an operator who reads the codes of errors
+ */
 function passedCode(complaint: Complaint, isFile: boolean, clean: (words: string) => string): string {
   if (isModerated(complaint)) return 'content_filter';
   if (isFile) return 'upstream_invalid_request';
-  return clean(meaning(complaint) ?? complaint.code ?? 'upstream_invalid_request');
+  return clean(meaning(complaint) ?? codeIn(complaint.code) ?? 'upstream_invalid_request');
 }
 
 /** Finds one of the patterns, in small or large letters. */

@@ -122,7 +122,7 @@ export function textLine(record: RequestRecord): string {
       ? ''
       : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
     cost === null ? '' : `${costIsUpperBound ? '≤' : about}$${cost}`,
-    error === null ? '' : styleText('red', `${outcome}: ${error.code}`),
+    error === null ? '' : styleText('red', `${outcome}: ${printable(error.code)}`),
     styleText('dim', id),
   ];
   return parts.filter((part) => part !== '').join('  ');

@@ -180,6 +180,16 @@ function describeRobustness(dialect: Dialect, target: Target, broken: readonly W
     }
   });
 
+  it('passes on no code of a provider that is not one word, because people read codes in the lines of a terminal', () => {
+    const words = '\u001b[31mnot\none word';
+    for (const body of [
+      { error: { message: 'no', code: words, status: words, type: words } },
+      { message: 'no', __type: words, code: words },
+    ]) {
+      expect(dialect.decodeError({ status: 400, headers: {}, body }, target).code).toMatch(/^[\w.:-]{1,64}$/);
+    }
+  });
+
   it.each([
     [429, 'upstream_rate_limited'],
     [401, 'upstream_auth_error'],

@@ -59,12 +59,22 @@ describe('the line of a request', () => {
     expect(textLine(record) + jsonLine(record)).not.toMatch(/question|answer text|sk-/);
   });
 
-  it.each(['a\nb', 'a\u001b[2Jb', 'a\u0007b', 'a\u202eb', 'a\u2028b', 'a\u009bb'])('shows %j on one line, escaped', async (model) => {
+  const controls = ['a\nb', 'a\u001b[2Jb', 'a\u0007b', 'a\u202eb', 'a\u2028b', 'a\u009bb'];
+
+  it.each(controls)('shows %j on one line, escaped', async (model) => {
     const record = await recordOf({ model });
     expect(stripVTControlCharacters(textLine(record))).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     expect(jsonLine(record)).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     expect(JSON.parse(jsonLine(record))).toMatchObject({ requestedModel: model });
   });
+
+  it.each(controls)(
+    'shows the code %j of an error on one line, because a dialect of a plugin may take it from a provider',
+    async (code) => {
+      const record = { ...(await recordOf({})), error: { code, message: 'no', plugin: null } };
+      expect(textLine(record)).toContain(': a?');
+    },
+  );
 });
 
 test('lines that no process reads do not fill the memory: later lines are left out, until stdout is read again', async () => {
