@@ -4,6 +4,7 @@
  * Metadata beyond the limits is cut, and what the caller's key sets stays as the key sets it; the record says so, and it is never an error.
  */
 import type { FromSchema } from 'json-schema-to-ts';
+import type { Config } from '../../core/config.ts';
 import type { Metadata, RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { beginning, headerText, oncePerName } from '../../core/names.ts';
@@ -18,7 +19,8 @@ const schema = {
       minimum: 1,
       maximum: 10_000,
       default: 32,
-      description: 'Limit of metadata entries that are kept for a request; further entries are left out. Example: 32.',
+      description:
+        'Limit of metadata entries that are kept for a request; further entries are left out, except those that `limits` count by. Example: 32.',
     },
     max_length: {
       type: 'integer',
@@ -32,6 +34,14 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
+interface Bounds extends Options {
+  /**
+   * The names of entries that are always kept.
+   * safety: a proxy may write its header behind those of its caller, and a caller whose value is left out has no limit
+   */
+  readonly counted?: ReadonlySet<string>;
+}
+
 const prefix = 'x-gateway-';
 const nothing: readonly string[] = [];
 
@@ -39,7 +49,8 @@ export default definePlugin<Options>({
   name: 'metadata/headers',
   summary: 'X-Gateway-* request headers, stored with the request',
   schema,
-  apply({ hooks }, limits) {
+  apply({ hooks, config }, options) {
+    const limits = { ...options, counted: countedBy(config) };
     /** What was left out of the headers of a request, by its context. */
     const changed = new WeakMap<object, readonly string[]>();
     hooks.metadata.tap((metadata, context) => {
@@ -56,6 +67,10 @@ export default definePlugin<Options>({
   },
 });
 
+/** The names of the entries by which the limits of the config count. */
+const countedBy = ({ limits }: Pick<Config, 'limits'>): ReadonlySet<string> =>
+  new Set(limits.flatMap(({ by }) => (by.startsWith('meta.') ? [by.slice('meta.'.length)] : [])));
+
 const withChanges = (record: RequestRecord, changes: readonly string[]): RequestRecord =>
   changes.length === 0
     ? record
@@ -68,7 +83,7 @@ const withChanges = (record: RequestRecord, changes: readonly string[]): Request
 export function withHeaders(
   metadata: Metadata,
   headers: Readonly<Record<string, string | undefined>>,
-  limits: Options,
+  limits: Bounds,
 ): { metadata: Metadata; changes: readonly string[] } {
   let found: Record<string, string> | null = null;
   let kept = 0;
@@ -85,8 +100,9 @@ export function withHeaders(
       if (value !== metadata[entry]) (replaced ??= []).push(entry);
       continue;
     }
-    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
-    if (kept++ < limits.max_entries) found[entry] = beginning(value, limits.max_length);
+    const hasRoom = kept++ < limits.max_entries || limits.counted?.has(entry) === true;
+    isCut ||= !hasRoom || value.length > limits.max_length || name.length > limits.max_length;
+    if (hasRoom) found[entry] = beginning(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
   return {

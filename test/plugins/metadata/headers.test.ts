@@ -98,6 +98,16 @@ describe('metadata/headers', () => {
     ]);
   });
 
+  it('keeps what limits count by behind any number of other headers, so that no caller pushes it out and has no limit', async () => {
+    const { chat } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      limits: [{ by: 'meta.tenant-id', requests_per_minute: 1 }],
+    });
+    const others = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-gateway-${at}`, 'v']));
+    const asked = async (headers: object): Promise<number> => (await chat({}, { ...headers, 'x-gateway-tenant-id': 'acme' })).status;
+    expect([await asked({}), await asked(others)]).toEqual([200, 429]);
+  });
+
   it('does not say that it cut where the only other entry is one that the key sets', () => {
     const own = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at}`, 'v']));
     const { changes } = withHeaders({ team: 'search' }, { ...own, 'x-gateway-team': 'x'.repeat(300) }, limits);
