@@ -10,6 +10,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
 import { keyCommands } from './commands/commands.ts';
 import { Holders } from './holders.ts';
 import type { Holder } from './holders.ts';
@@ -71,6 +72,22 @@ export default definePlugin({
 
 /** Fields in which callers name further models to a provider that is a gateway itself, such as OpenRouter or LiteLLM. */
 const otherModels: readonly string[] = ['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
+/** How deep in a field of the request such a field is looked for. */
+const deepest = 4;
+
+/**
+ * Whether a field of the request, or a field inside it, names further models.
+ * wire: `providerOptions.gateway.models` (Vercel AI Gateway: Provider options), `orq.fallbacks` (orq.ai: AI Gateway fallbacks)
+ */
+const namesModels = (field: string, value: unknown, depth = deepest): boolean =>
+  otherModels.includes(field) ||
+  (depth > 0 &&
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(value).some(([inner, one]) => namesModels(inner, one, depth - 1)));
+
+const withOtherModels = (fields: Fields): readonly string[] =>
+  Object.entries(fields).flatMap(([field, value]) => (namesModels(field, value) ? [field] : []));
 
 /**
  * safety: a provider that asks other models on a caller's word would get
@@ -78,7 +95,7 @@ const otherModels: readonly string[] = ['models', 'fallbacks', 'context_window_f
  */
 function withoutOtherModels(request: ChatRequest): ChatRequest {
   const { rest, native, adjustments = [] } = request;
-  const named = otherModels.filter((field) => Object.hasOwn(rest, field) || (native !== undefined && Object.hasOwn(native.fields, field)));
+  const named = [...new Set([...withOtherModels(rest), ...withOtherModels(native?.fields ?? {})])];
   if (named.length === 0) return request;
   const less = (fields: ChatRequest['rest']): ChatRequest['rest'] =>
     Object.fromEntries(Object.entries(fields).filter(([field]) => !named.includes(field)));

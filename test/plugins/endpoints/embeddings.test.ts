@@ -125,6 +125,8 @@ describe('POST /v1/embeddings', () => {
       api_base: 'http://else.example',
       base_url: 'http://else.example',
       extra_headers: { a: 'b' },
+      headers: { authorization: 'Bearer sk-of-the-caller' },
+      user_config: { model_list: [] },
     };
     const { headers } = await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true, ...settings });
     expect(up.asked[0]?.url).toBe('/v1/embeddings');

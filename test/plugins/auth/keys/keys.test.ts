@@ -173,6 +173,19 @@ describe('auth/keys', () => {
     if (path === '/v1/chat/completions') expect(up.asked[1]?.json).toMatchObject({ models: ['dear-model'], fallbacks: ['other-model'] });
   });
 
+  it.each<[string, object]>([
+    ['providerOptions', { gateway: { models: ['dear-model'] } }],
+    ['orq', { fallbacks: [{ model: 'dear-model' }] }],
+    ['a_field_of_tomorrow', [{ fallbacks: ['dear-model'] }]],
+  ])('does not pass on `%s` with other models in it, where the key has a list of models', async (field, value) => {
+    const up = await provider();
+    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key, models: ['plain'] }] });
+    expect((await chat({ [field]: value, provider: { order: ['one'] } }, bearer)).status).toBe(200);
+    expect(up.asked[0]?.json).toMatchObject({ provider: { order: ['one'] } });
+    expect(up.asked[0]?.json).not.toHaveProperty(field);
+    expect(records[0]?.adjustments).toEqual([{ parameter: field, change: 'dropped' }]);
+  });
+
   it.each(['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'])(
     'does not pass on `%s` of the Messages API to a provider of that API, where the key has a list of models',
     async (field) => {

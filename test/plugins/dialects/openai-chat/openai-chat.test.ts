@@ -61,10 +61,11 @@ describe('the body', () => {
   });
 
   it('passes unknown fields through, but no fields that name keys and addresses', () => {
-    const wire = wireOf('openai-chat', { rest: { top_k: 40, api_key: 'x', api_base: 'x', base_url: 'x', extra_headers: {} } });
+    const settings = { api_key: 'x', api_base: 'x', base_url: 'x', extra_headers: {}, headers: {}, user_config: {} };
+    const wire = wireOf('openai-chat', { rest: { top_k: 40, ...settings } });
     expect(JSON.parse(wire.body)).toMatchObject({ top_k: 40 });
-    expect(wire.body).not.toContain('api_');
-    expect(wire.adjustments.map(({ parameter }) => parameter)).toEqual(['api_key', 'api_base', 'base_url', 'extra_headers']);
+    expect(wire.body).not.toMatch(/api_|headers|user_config/);
+    expect(wire.adjustments.map(({ parameter }) => parameter)).toEqual(Object.keys(settings));
   });
 
   it('asks for usage in a stream where the vendor supports it', () => {

@@ -41,6 +41,8 @@ describe('a provider of the same API', () => {
       api_base: 'http://else.example',
       base_url: 'http://else.example',
       extra_headers: { a: 'b' },
+      headers: { authorization: 'Bearer sk-of-the-caller' },
+      user_config: { model_list: [] },
     };
     const { sent, asked, status, headers } = await ask(
       { model: 'claude', ...body, ...settings },
