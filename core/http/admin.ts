@@ -99,20 +99,26 @@ export function sessionWatch(
   return () => session === null || (session.expiresAt > clock() && !signIns.ended.has(session, dataDir));
 }
 
-/**
- * safety: where nobody needs a key, a page of another site that is open in a
- * browser of this machine could change something. It cannot read what GET answers.
- */
+/** safety: where nobody needs a key, a page of another site that is open in a browser of this machine could change something. */
 function refuseForeign(method: string, headers: Arrived['headers']): void {
-  if (!isReading(method) && isForeignPage(headers)) {
-    throw new GatewayError('permission_denied', 'Only pages of this gateway, and programs, may change something here.');
+  if (isForeignPage(headers) && !isRead(method, headers)) {
+    throw new GatewayError(
+      'permission_denied',
+      'Only pages of this gateway, and programs, may ask this. Pages of other sites may link to it.',
+    );
   }
 }
 
-const isReading = (method: string): boolean => method === 'GET' || method === 'HEAD';
+/**
+ * Whether the request reads something, and no page of another site has sent it by itself.
+ * safety: the browser does not show such a page the answer, but the page can measure how long a search of the log takes, again and again.
+ */
+const isRead = (method: string, headers: Arrived['headers']): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  (!isForeignPage(headers) || headers['sec-fetch-site'] === 'none' || headers['sec-fetch-dest'] === 'document');
 
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
-const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => isReading(method) || isOwnPage(headers);
+const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => isRead(method, headers) || isOwnPage(headers);
 
 /**
  * Whether the browser says that one of the gateway's own pages sent the request.

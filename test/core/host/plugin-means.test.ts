@@ -368,8 +368,32 @@ describe('an endpoint of a plugin', () => {
         await status({}),
         await status({ 'sec-fetch-site': 'same-origin' }),
         await status({ origin: gateway.url }),
-        await status({ 'sec-fetch-site': 'cross-site' }, 'GET'),
+        await status({ 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }, 'GET'),
       ]).toEqual([200, 200, 200, 200]);
+    }
+  });
+
+  test('is not asked by a page of another site, which learns from the time of an answer what it cannot read', async () => {
+    const search = pluginOf(({ routes }) =>
+      routes.add({ method: 'GET', path: '/search', auth: 'admin', handle: () => json({ found: 1 }) }),
+    );
+    const cookie = `${adminCookie}=${newSession(new Secret(server.admin_key), Date.now() + 60_000).value}`;
+    for (const [config, sent, refused] of [
+      [{}, {}, 403],
+      [{ server }, { cookie }, 401],
+    ] as const) {
+      const { gateway } = await gatewayWith(search, config);
+      const status = async (site: string, dest: string): Promise<number> =>
+        (await gateway.get('/search', { ...sent, 'sec-fetch-site': site, 'sec-fetch-dest': dest })).status;
+      expect([await status('cross-site', 'empty'), await status('cross-site', 'iframe'), await status('same-site', 'image')]).toEqual([
+        refused,
+        refused,
+        refused,
+      ]);
+      // the gateway's own page, an address that somebody types, and a link
+      expect([await status('same-origin', 'empty'), await status('none', 'document'), await status('same-site', 'document')]).toEqual([
+        200, 200, 200,
+      ]);
     }
   });
 

@@ -88,10 +88,13 @@ describe('an allowed origin', () => {
   });
 });
 
-describe.each([
-  ['that answers', ''],
-  ['that needs the admin key', 'admin-0123456789abcdef'],
-])('an endpoint for admins of a plugin, %s,', (_, adminKey) => {
+const adminKey = 'admin-0123456789abcdef';
+
+describe.each<[string, object, Record<string, string>, number]>([
+  ['that answers', { admin_key: adminKey }, { authorization: `Bearer ${adminKey}` }, 200],
+  ['that needs the admin key', { admin_key: adminKey }, {}, 401],
+  ['that needs no key', {}, {}, 403],
+])('an endpoint for admins of a plugin, %s,', (_, guard, sent, status) => {
   const endpoint = probe(({ routes }) => {
     for (const method of ['GET', 'POST'] as const) {
       routes.add({
@@ -106,14 +109,10 @@ describe.each([
   it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])(
     'cannot be read by pages of an allowed origin: %s',
     async (path) => {
-      const server = { cors: { origins: ['*'] }, ...(adminKey !== '' && { admin_key: adminKey }) };
+      const server = { cors: { origins: ['*'] }, ...guard };
       const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins: [endpoint] });
-      const response = await gateway.get(path, { origin: app });
-      expect([response.status, allowed(response), response.headers.get('access-control-expose-headers')]).toEqual([
-        adminKey === '' ? 200 : 401,
-        null,
-        null,
-      ]);
+      const response = await gateway.get(path, { ...sent, origin: app });
+      expect([response.status, allowed(response), response.headers.get('access-control-expose-headers')]).toEqual([status, null, null]);
       expect(allowed(await gateway.get('/v1/models', { origin: app }))).toBe(app);
     },
   );
