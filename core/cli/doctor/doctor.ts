@@ -10,7 +10,7 @@ import type { Output } from '../../host/command.ts';
 import type { AnyPlugin, Finding, LoadedPlugin } from '../../host/plugin.ts';
 import { RedisClient } from '../../host/redis.ts';
 import type { Logger } from '../../logger.ts';
-import { counted, jsonText, printable, printableLines } from '../../table.ts';
+import { counted, jsonText, printable, printableJson, printableLines } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
 import { allRunning, isAnswering } from '../ask-running.ts';
@@ -32,7 +32,7 @@ interface DoctorParts extends Output {
 
 export async function examine({ json, print, file, read, logger }: DoctorParts): Promise<void> {
   const findings = [ofProgram(), ...('faults' in read ? [ofFaults(file, read.faults)] : await ofConfig(file, read, logger))];
-  print(json ? jsonText(findings) : textOf(findings));
+  print(json ? printableJson(jsonText(findings)) : textOf(findings));
   const faults = findings.filter(({ state }) => state === 'fault').length;
   if (faults > 0) throw new Exit(1, `${counted(faults, 'fault')}.`);
 }

@@ -42,12 +42,12 @@ async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
 
 /** cost: a command that reads all plugins takes twice the CPU. */
 const plugins = ['stream/upstream', 'stream/mock', 'dialects/openai-chat', 'log/journal'];
-const examined = async (config: object | string, prepare: (folder: string) => void = () => {}) => {
+const examined = async (config: object | string, prepare: (folder: string) => void = () => {}, flags: readonly string[] = []) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
   prepare(folder);
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, typeof config === 'string' ? config : JSON.stringify({ plugins, ...config }));
-  const { code, stdout, stderr } = await run(['doctor', '--config', file]);
+  const { code, stdout, stderr } = await run(['doctor', ...flags, '--config', file]);
   return {
     code,
     stderr,
@@ -83,6 +83,14 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
       '✗ log/odd the plugin cannot check its part: checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault',
     ]);
     expect(code).toBe(1);
+  });
+
+  it('prints no control character for machines, also where a part that is examined has sent one', async ({ expect }) => {
+    const text = 'no credit\u009b31m';
+    const plugin = `export default { name: 'log/sly', summary: 'looks at its part', checkup: () => [{ part: 'sly', state: 'note', text: ${JSON.stringify(text)} }], apply() {} };`;
+    const { lines } = await examined({ plugins: ['./sly.mjs'] }, (folder) => writeFileSync(join(folder, 'sly.mjs'), plugin), ['--json']);
+    expect(lines.join('')).not.toContain('\u009b');
+    expect(JSON.parse(lines.join(''))).toContainEqual({ part: 'sly', state: 'note', text });
   });
 
   it('says which plugin does not end its check, and does not wait for it', async ({ expect }) => {
