@@ -42,9 +42,9 @@ export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { sign
   if (adminKey === null) return refuseSocket(address);
   const keys = [bearerOf(headers['authorization']), headers['x-api-key']].filter((key) => key !== undefined);
   if (keys.length > 0 && (await signIns.isRight(keys, adminKey.reveal(), { address, logger }))) return;
-  const cookie = sessionCookie(headers['cookie']);
-  if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, signIns) !== null) return;
-  throw keys.length > 0 || cookie !== undefined
+  const hasCookie = sessionCookies(headers['cookie']).length > 0;
+  if (hasCookie && isSameOrigin(method, headers) && sessionOf(asked, signIns) !== null) return;
+  throw keys.length > 0 || hasCookie
     ? new GatewayError('invalid_api_key', 'The admin key is not valid.')
     : new GatewayError(
         'missing_api_key',
@@ -78,12 +78,15 @@ function whyNotLocal(headers: Arrived['headers'], address: string | null): strin
   return host === undefined || !isLoopback(hostName(host)) ? 'Without a key the log is shown under the name localhost only' : null;
 }
 
-/** The session of the request's cookie; null where it has none that is valid. */
+/**
+ * The session of the request's cookie; null where it has none that is valid.
+ * safety: a page at another port of the host can set a cookie of the same name, which the browser sends first
+ */
 export function sessionOf({ headers, config, createdAt }: Asked, { ended }: Pick<SignIns, 'ended'>): Session | null {
   const { adminKey, dataDir } = config.server;
-  const cookie = sessionCookie(headers['cookie']);
-  const session = cookie === undefined || adminKey === null ? null : readSession(cookie, { adminKey, now: createdAt });
-  return session === null || ended.has(session, dataDir) ? null : session;
+  if (adminKey === null) return null;
+  const sessions = sessionCookies(headers['cookie']).map((cookie) => readSession(cookie, { adminKey, now: createdAt }));
+  return sessions.find((session) => session !== null && !ended.has(session, dataDir)) ?? null;
 }
 
 /**
@@ -135,7 +138,9 @@ export function isOwnPage(headers: Arrived['headers']): boolean {
 export const isForeignPage = (headers: Arrived['headers']): boolean =>
   (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
 
-function sessionCookie(header: string | undefined): string | undefined {
-  const pair = header?.split(';').find((part) => part.trim().startsWith(`${adminCookie}=`));
-  return pair?.trim().slice(adminCookie.length + 1);
-}
+/** The values of all cookies with the name of the session's. */
+const sessionCookies = (header = ''): readonly string[] =>
+  header.split(';').flatMap((part) => {
+    const pair = part.trim();
+    return pair.startsWith(`${adminCookie}=`) ? [pair.slice(adminCookie.length + 1)] : [];
+  });

@@ -231,6 +231,18 @@ describe('access to the dashboard', () => {
     await former.close();
   });
 
+  test('a page at another port of the host cannot sign a user out, or keep a session from its end, by a cookie of the same name', async () => {
+    await begin({ admin_key: 'the-admin-key-of-the-test' });
+    const mine = ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(
+      ';',
+    )[0] as string;
+    // browsers send the cookie with the longer path first
+    const cookie = `gateway_admin=made-up; ${mine}`;
+    expect((await gateway.get('/api/config', { ...local, cookie })).status).toBe(200);
+    await post('/api/session', null, { cookie }, 'DELETE');
+    expect((await gateway.get('/api/config', { ...local, cookie: mine })).status).toBe(401);
+  });
+
   test('another site cannot sign a user out', async () => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     const cookie = ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(
