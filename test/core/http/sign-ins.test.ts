@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, wr
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect as expectOf, test } from 'vitest';
+import { describe, expect as expectOf, test, vi } from 'vitest';
 import type { TestContext } from 'vitest';
 import { EndedSessions, newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { networkOf, SignIns } from '../../../core/http/sign-ins.ts';
@@ -162,6 +162,27 @@ describe.concurrent('the check of the admin key', () => {
     expect(await first).toBe(false);
     signIns[Symbol.dispose]();
   });
+});
+
+test('the wrong keys of ten seconds come in one more line of the process log, and then the next one comes at once', async ({
+  onTestFinished,
+}) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const reported: unknown[] = [];
+  const signIns = new SignIns();
+  const claimant = {
+    address: '10.0.0.1',
+    logger: { ...createLogger(() => {}), warn: (_: string, facts: unknown) => reported.push(facts) },
+  };
+  const guess = async (): Promise<boolean> => await signIns.isRight(['wrong'], key, claimant);
+  for (let count = 0; count < 4; count++) await guess();
+  vi.advanceTimersByTime(10_000);
+  expectOf(reported).toMatchObject([{ wrong: 1 }, { wrong: 3 }]);
+  vi.advanceTimersByTime(20_000);
+  await guess();
+  expectOf(reported).toMatchObject([{ wrong: 1 }, { wrong: 3 }, { wrong: 1 }]);
+  signIns[Symbol.dispose]();
 });
 
 test.each([

@@ -192,6 +192,29 @@ describe('hedging', () => {
     // one context for all hooks: a plugin finds there the data that it keeps of a request
     expect(contexts.size).toBe(1);
   });
+
+  it('shows a tap its own attempt in a callback of a connection that an earlier request opened', async () => {
+    const up = await provider();
+    const waiting: (() => void)[] = [];
+    const seen: string[] = [];
+    let connection: NodeJS.Timeout | undefined;
+    const asking = probe(({ hooks }) => {
+      hooks.open.tapPromise({ stage: -1 }, async (context) => {
+        connection ??= setInterval(() => waiting.shift()?.(), 5);
+        await new Promise<void>((resolve) => {
+          waiting.push(() => {
+            seen.push(context.attempt.candidate.provider.id);
+            resolve();
+          });
+        });
+        return undefined;
+      });
+    });
+    const gateway = await gatewayOf(twoUpstreams(up.url, up.url, { routing: { default: { hedge_ms: 60_000 } } }), { plugins: [asking] });
+    for (const model of ['one/plain', 'two/plain']) expect((await gateway.chat({ model })).status).toBe(200);
+    clearInterval(connection);
+    expect(seen).toEqual(['one', 'two']);
+  });
 });
 
 describe('a target, after a second target began to answer and broke off', () => {
