@@ -376,7 +376,8 @@ describe('a request', () => {
     const gateway = await serving();
     const response = await gateway.ask(path, { method });
     expect(response.headers.get('allow')).toBe(allow);
-    await expectRefusal(gateway, response, { status: 405, code: 'method_not_allowed' });
+    const message = await expectRefusal(gateway, response, { status: 405, code: 'method_not_allowed' });
+    expect(message).toBe(`${method} is not allowed on ${path}; use ${allow.replace(', HEAD', '')}.`);
   });
 
   it.each(['nothing', 'no%2Fthing', 'x'.repeat(3000)])('for the model record %s finds nothing', async (id) => {

@@ -5,9 +5,12 @@ import type { UnderlyingSource } from 'node:stream/web';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import { adminCookie } from '../../../core/http/admin.ts';
 import type { Endpoint } from '../../../core/http/routes.ts';
+import { newSession } from '../../../core/http/sessions.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
+import { Secret } from '../../../core/secret.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { errorOf, gatewayOf, probe } from '../scene.ts';
 
@@ -234,6 +237,27 @@ describe('an endpoint that streams', () => {
     const response = await get('/probe');
     gateway.drain();
     expect([await response.text(), cancelled, gateway.running.size]).toEqual(['a', true, 0]);
+  });
+
+  it('is cancelled when the session that opened it is over, where it is endless', async () => {
+    const key = 'the-admin-key-of-the-test';
+    let now = Date.now();
+    let cancelled = false;
+    const handle: Endpoint['handle'] = () => ({
+      body: new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.enqueue(bytes('a')),
+        cancel: () => void (cancelled = true),
+      }),
+      isEndless: true,
+    });
+    const { get, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { server: { admin_key: key } }), {
+      plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'admin', handle }))],
+      clock: () => now,
+    });
+    const response = await get('/probe', { cookie: `${adminCookie}=${newSession(new Secret(key), now + 1000).value}` });
+    now += 1000;
+    expect(await response.text()).toMatch(/^a+$/);
+    expect([cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
   it('ends when its source fails', async () => {

@@ -101,6 +101,13 @@ describe('a kept response', () => {
     expect(await (await get(gateway, response.id)).json()).toEqual({ ...response, usage: null });
   });
 
+  it('that was cut at a limit is still incomplete', async () => {
+    script(streams([event({ content: 'Once upon' }), event({}, 'length'), 'data: [DONE]\n\n']));
+    const { response } = await streamOf(gateway, { max_output_tokens: 20 });
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+    expect(await (await get(gateway, response.id)).json()).toEqual({ ...response, usage: null });
+  });
+
   it('is returned with a state after its text at its place, plain and streamed', async () => {
     const body = {
       candidates: [
