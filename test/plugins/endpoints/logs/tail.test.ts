@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSession } from '../../../../core/http/sessions.ts';
 import { Secret } from '../../../../core/secret.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
-import { aRecord } from '../../../_kit/log.ts';
+import { aRecord, idAt } from '../../../_kit/log.ts';
 import { at, logScene, noon } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -158,6 +158,25 @@ describe('a client that comes back', () => {
     const missed = scene.log.add({ createdAt: at(5) });
     const next = scene.log.add({ createdAt: at(4) });
     expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([missed.id, next.id]);
+    await tail.leave();
+  });
+
+  it('gets what ended since the time in the id of its last one, where the log does not have that one any more', async () => {
+    scene.log.add({ createdAt: at(10) });
+    const missed = scene.log.add({ createdAt: at(5) });
+    const tail = await watch('', { 'last-event-id': idAt(noon - 7 * 60_000) });
+    expect((await tail.next())?.id).toBe(missed.id);
+    await tail.leave();
+  });
+
+  it('gets the requests of its filters that ended meanwhile and are not in the store yet', async () => {
+    const seen = scene.log.add({ createdAt: at(10) });
+    await (await watch()).leave();
+    const missed = aRecord({ createdAt: at(5) });
+    for (const record of [aRecord({ createdAt: at(20) }), aRecord({ createdAt: at(6), model: 'other' }), missed])
+      scene.log.announce(record);
+    const tail = await watch('?model=plain', { 'last-event-id': seen.id });
+    expect((await tail.next())?.id).toBe(missed.id);
     await tail.leave();
   });
 
