@@ -1,12 +1,12 @@
 /** The output of `gateway logs` and `gateway stats`. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findCommand, parseArguments } from '../../../../../core/cli/command-line.ts';
 import { GatewayError } from '../../../../../core/errors.ts';
 import { Exit } from '../../../../../core/exit.ts';
 import type { Command } from '../../../../../core/host/command.ts';
 import { logCommands } from '../../../../../plugins/endpoints/logs/commands/commands.ts';
 import { connect } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
-import type { Connection } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
+import type { Ask, Connection } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
 import { logsSelection, statsSelection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 import type { Selection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 import { showLogs } from '../../../../../plugins/endpoints/logs/commands/logs.ts';
@@ -28,15 +28,19 @@ let connection: Connection;
 let printed = '';
 const output = { print: (text: string) => void (printed += text), say: () => {} };
 
-beforeEach(async () => {
-  printed = '';
-  scene = await logScene({ admin_key: 'the-admin-key-of-the-test' });
-  connection = await connect({
+const begin = async (): Promise<Scene> => await logScene({ admin_key: 'the-admin-key-of-the-test' });
+const connectionTo = async ({ gateway }: Scene): Promise<Connection> =>
+  await connect({
     named: { url: `http://127.0.0.1:${await freePort()}`, isHere: true },
     askRunning: () => Promise.reject(new Error('is not asked where an address is named')),
     adminKey: 'the-admin-key-of-the-test',
-    openLog: async () => scene.gateway,
+    openLog: async () => gateway,
   });
+
+beforeEach(async () => {
+  printed = '';
+  scene = await begin();
+  connection = await connectionTo(scene);
 });
 afterEach(async () => await scene.close());
 
@@ -152,6 +156,38 @@ describe('gateway logs', () => {
     await showStats(connection, { ...selectionOf('stats', '--by', 'meta.a'), json: true }, output);
     expect(printed.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     expect(JSON.parse(printed)).toMatchObject([{ value: '\u009b31m' }]);
+  });
+
+  it('follows a gateway that is started again: it says so, and shows each request once', async () => {
+    const next = await begin();
+    onTestFinished(async () => await next.close());
+    const away: Ask = () => Promise.reject(new Exit(5, 'No gateway runs.'));
+    let { ask } = connection;
+    let said = '';
+    const following = showLogs(
+      { ask: (path, more) => ask(path, more), isRunning: true },
+      { ...selectionOf('logs', '-f'), json: true },
+      { ...output, say: (text) => void (said += text) },
+    );
+    const listed = scene.log.add({ createdAt: at(3) });
+    await expect.poll(() => printed).toContain(listed.id);
+    const seen = scene.log.add({ createdAt: at(2) });
+    await expect.poll(() => printed).toContain(seen.id);
+    ask = away;
+    scene.gateway.drain();
+    await expect.poll(() => said).toBe('The gateway does not answer; trying again.\n');
+    for (const record of [listed, seen]) next.log.add(record);
+    const missed = next.log.add({ createdAt: at(1) });
+    ({ ask } = await connectionTo(next));
+    await expect.poll(() => printed).toContain(missed.id);
+    ask = () => Promise.reject(new Exit(1, 'The admin key is not valid.'));
+    next.gateway.drain();
+    await expect(following).rejects.toThrow('not valid');
+    const ids = printed
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id);
+    expect(ids).toEqual([listed.id, seen.id, missed.id]);
   });
 
   it('follows only a running gateway', async () =>
