@@ -291,6 +291,14 @@ describe('an image by its address', () => {
     expect(up.asked[1]?.json['messages'][1].content[1].image_url.url).toBe(at('/a.png'));
     expect(records[0]?.request?.messages[1]?.content?.[1]).toEqual({ type: 'image_url', image_url: { url: at('/a.png') } });
   });
+
+  it('is fetched once where its provider is asked again', async () => {
+    const routing = { default: { strategy: 'ordered', retry: { same_target: 1 } } };
+    const { see, up } = await imageGateway({ more: { routing } });
+    up.script(answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }), gemini);
+    expect((await see([at('/a.png')])).status).toBe(200);
+    expect([up.asked.length, asked]).toEqual([2, ['/a.png']]);
+  });
 });
 
 describe('an image that cannot be fetched is a 400 that names it', () => {
