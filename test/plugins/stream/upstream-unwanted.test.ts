@@ -111,11 +111,14 @@ describe('data after the end mark of a stream', () => {
     expect([ports.length, new Set(ports).size]).toEqual([2, 1]);
   });
 
-  it('is waited for about a second, and then its connection is closed', async () => {
+  it.each<[string, (text: string) => Uint8Array]>([
+    ['identity', (text) => Buffer.from(text)],
+    ['gzip', (text) => gzipSync(text)],
+  ])('is waited for about a second, and then its connection is closed: %s', async (coding, packed) => {
     let saidAt = 0;
     const { chat, up } = await oneConnection((response) => {
       saidAt = performance.now();
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said('a').join(''));
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': coding }).write(packed(said('a').join('')));
     });
     await (await chat({ stream: true })).text();
     await up.asked[0]?.closed;
