@@ -1,4 +1,4 @@
-/** Groups a conversation into turns, for wire formats in which user and assistant must alternate. */
+/** Brings a conversation into the order that wire formats want: results at their calls, user and assistant in turns. */
 import type { ContentPart, Message } from '../chat.ts';
 
 /** A conversation: its instructions and its turns. */
@@ -71,32 +71,7 @@ export function turnsOf(given: readonly Message[]): Turns {
     if (last?.role === role) grow(last, message);
     else turns.push(grow(role === 'assistant' ? { role, messages: [] } : { role, results: [], parts: [] }, message));
   }
-  for (let at = 1; at < turns.length; at++) joinResults(turns[at] as Growing, turns[at - 1] as Growing);
   return { system: leading.flatMap(partsOf), turns };
-}
-
-/**
- * Joins several results of one call, which clients send.
- * wire: Bedrock answers 400 "contain duplicate Ids", and Anthropic refuses them too (BerriAI/litellm#20048, 2026-01);
- * Gemini wants as many results as calls (Gemini API: Function calling).
- */
-function joinResults(turn: Growing, before: Growing): void {
-  if (turn.role === 'assistant' || before.role === 'user' || turn.results.length < 2) return;
-  const calls = before.messages.flatMap(({ tool_calls: own = [] }) => own);
-  if (turn.results.length <= calls.length) return;
-  const open = Map.groupBy(calls, ({ id }): string | undefined => id);
-  const last = new Map<string | undefined, Message[]>();
-  const groups: Message[][] = [];
-  for (const result of turn.results.splice(0)) {
-    const { tool_call_id: id } = result;
-    const group = open.get(id)?.length === 0 ? (last.get(id) ?? []) : [];
-    open.get(id)?.pop();
-    if (group.push(result) === 1) groups.push(group);
-    last.set(id, group);
-  }
-  for (const [first, ...more] of groups as [Message, ...Message[]][]) {
-    turn.results.push(more.length === 0 ? first : { ...first, content: [first, ...more].flatMap(partsOf) });
-  }
 }
 
 function grow(turn: Growing, message: Message): Growing {
@@ -108,3 +83,87 @@ function grow(turn: Growing, message: Message): Growing {
 
 export const hasImages = (messages: readonly Message[]): boolean =>
   messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url'));
+
+/** A call and its results. */
+interface Slot {
+  readonly id: string;
+  readonly results: Message[];
+}
+
+/** The calls of one message that have the same id, and the number of those that have a result. */
+interface Namesakes {
+  readonly slots: readonly Slot[];
+  answered: number;
+}
+
+/**
+ * The messages with one result for each call: the same list where it is so already. A call without a result gets one that says so, several
+ * results of one call are joined, and a result without a call before it becomes a text of the user. Clients send such conversations when a
+ * user stops a tool, or when they drop old turns.
+ * wire: OpenAI answers 400 "must be followed by tool messages responding to each 'tool_call_id'", "must be a response to a preceeding message
+ * with 'tool_calls'" and "Duplicate value for 'tool_call_id'" (agno-agi/agno#5116), on Responses "No tool output found for function call"
+ * (openai/codex#93); Anthropic "`tool_use` ids were found without `tool_result` blocks immediately after" (github/copilot-cli#102); Bedrock
+ * "The number of toolResult blocks exceeds the number of toolUse blocks" (strands-agents/harness-sdk#1435) and "contain duplicate Ids"
+ * (BerriAI/litellm#20048); Gemini wants as many results as calls (google-gemini/gemini-cli#5443)
+ * @param adjust notes a change that the model sees
+ */
+export function withPairedResults(messages: readonly Message[], adjust: (parameter: string, change: string) => void): readonly Message[] {
+  if (!messages.some(({ role, tool_calls: calls }) => role === 'tool' || calls !== undefined)) return messages;
+  const { slots, places } = matched(messages);
+  const paired: Message[] = [];
+  let isChanged = false;
+  for (const [at, message] of messages.entries()) {
+    const place = places.get(message);
+    if (message.role === 'tool' && message.native?.fields['item'] === undefined && place === undefined) {
+      adjust('messages', 'tool results without a call sent as text');
+      isChanged = true;
+      paired.push(asText(message));
+    } else if (place === undefined || place.results[0] === message) {
+      isChanged ||= (place?.results.length ?? 1) > 1;
+      paired.push(place === undefined ? message : joined(place.results));
+    }
+    for (const { id, results } of slots.get(at) ?? []) {
+      if (results.length > 0) continue;
+      adjust('messages', 'missing tool results filled in');
+      isChanged = true;
+      paired.push({ role: 'tool', tool_call_id: id, content: 'There is no result.' });
+    }
+  }
+  return isChanged ? paired : messages;
+}
+
+/** The calls of each message, by its number, and the call of each result: the last one with its id that comes before it. */
+function matched(messages: readonly Message[]): {
+  readonly slots: ReadonlyMap<number, readonly Slot[]>;
+  readonly places: ReadonlyMap<Message, Slot>;
+} {
+  const slots = new Map<number, readonly Slot[]>();
+  const places = new Map<Message, Slot>();
+  const latest = new Map<string | undefined, Namesakes>();
+  for (const [at, message] of messages.entries()) {
+    const own = (message.tool_calls ?? []).map(({ id }): Slot => ({ id, results: [] }));
+    if (own.length > 0) slots.set(at, own);
+    for (const [id, all] of Map.groupBy(own, (slot) => slot.id)) latest.set(id, { slots: all, answered: 0 });
+    const called = message.role === 'tool' ? latest.get(message.tool_call_id) : undefined;
+    if (called === undefined) continue;
+    const slot = called.slots[Math.min(called.answered++, called.slots.length - 1)] as Slot;
+    slot.results.push(message);
+    places.set(message, slot);
+  }
+  return { slots, places };
+}
+
+function joined(results: readonly Message[]): Message {
+  const [first, ...more] = results as [Message, ...Message[]];
+  return more.length === 0 ? first : { ...first, content: results.flatMap(partsOf) };
+}
+
+function asText(result: Message): Message {
+  const { cache_control: control, tool_call_id: id, name } = result;
+  const of = typeof name === 'string' && name !== '' ? `The tool ${name}` : `The tool call ${id ?? ''}`;
+  return {
+    role: 'user',
+    content: [{ type: 'text', text: `${of} gave this result:` }, ...partsOf(result)],
+    ...(control !== undefined && { cache_control: control }),
+  };
+}

@@ -5,16 +5,17 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
-import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
+import { partsOf, turnsOf, withPairedResults } from '../../../core/wire/turns.ts';
+import { forcesNothing, withAllowedTools, withToolsOnce } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { CallIds } from '../families/call-ids.ts';
-import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
+import { claudeTerms, type ClaudeTerms } from '../families/claude.ts';
+import { beganWithoutThinking } from '../families/thinking-blocks.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
-import { callId, encodeTurns, turnsWithInstructions } from './messages.ts';
+import { callId, dots, encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { betasForVertex, breakpointForVertex, forVertex } from './vertex.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
@@ -41,12 +42,15 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     needs: (beta) => betas.add(beta),
     callIds: new CallIds(callId),
     breakpoints: createBreakpoints(
-      () => adjustments.add('cache_control', 'dropped beyond 4'),
+      {
+        dropped: () => adjustments.add('cache_control', 'dropped beyond 4'),
+        shortened: () => adjustments.add('cache_control.ttl', 'dropped behind a shorter one'),
+      },
       isOnVertex ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped')) : undefined,
     ),
   };
   const isCount = request.ask?.kind === 'count';
-  const whole = bodyOf(withAllowedTools(request), target, writing);
+  const whole = bodyOf(withToolsOnce(withAllowedTools(request), writing.adjust), target, writing);
   const headers = headersOf(target.provider, betas);
   const own = isCount
     ? { path: '/messages/count_tokens', headers, body: withoutAnswerFields(whole) }
@@ -77,11 +81,12 @@ export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>
 
 /** Builds the body in the order in which the provider counts cache breakpoints: tools, system, messages. */
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
-  const automatic = writing.breakpoints.of(request.rest);
+  const automatic = writing.breakpoints.take(request.rest);
   if (request.messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) writing.adjust('messages.name', 'dropped');
   // wire: only a user message takes images (Anthropic: Vision), and the images of an answer are in an assistant message
   if (request.messages.some(({ images }) => listOf(images).length > 0)) writing.adjust('messages.images', 'dropped');
-  const conversation = turnsOf(request.messages.map(withMarkedPart));
+  const marked = withPairedResults(request.messages, writing.adjust).map(withMarkedPart);
+  const conversation = turnsOf(marked);
   const form = answerFormOf(request, target, writing);
   const tools = encodeTools(request, form, { target, writing });
   const terms = claudeTerms(request, target, {
@@ -91,26 +96,28 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
   if (forcesNothing(request)) writing.adjust('tool_choice', 'dropped');
   const system = blocksOf(conversation.system, writing);
-  const messages = encodeTurns(
-    mayInstructLater(request, target) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns,
-    { target, writing, thinks: terms.thinks },
-  );
+  const messages = encodeTurns(mayInstructLater(request, target) ? turnsWithInstructions(marked) : conversation.turns, {
+    target,
+    writing,
+    thinks: terms.thinks,
+  });
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
-  if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
+  if (messages.length === 0 && system.length > 0) writing.adjust('messages', 'instructions sent as the user');
+  if (messages.length === 0 && system.length === 0) writing.adjust('messages', 'an empty user message filled in');
   const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };
   const fields = {
     model: target.mapping.externalId,
     max_tokens: terms.maxTokens,
     stream: request.stream ? true : null,
     system: system.length === 0 || messages.length === 0 ? null : system,
-    messages: messages.length === 0 ? [{ role: 'user', content: system }] : messages,
+    messages: messages.length === 0 ? [{ role: 'user', content: system.length === 0 ? [dots] : system }] : messages,
     tools,
     tool_choice: encodeToolChoice(request, form, terms.thinks),
     thinking: thinkingField(request, terms),
     output_config: Object.keys(outputConfig).length === 0 ? null : outputConfig,
     stop_sequences: stopsOf(request, writing),
     ...samplingOf(terms),
-    ...automatic,
+    ...writing.breakpoints.inOrder(automatic),
     ...restOf(request, writing),
     ...bodyFieldsOf(request, writing.dropField),
   };

@@ -5,10 +5,14 @@ import { partsOf, type Turn, turnsOf, withResultsAtCalls } from '../../../core/w
 import { textOf } from '../../../core/wire/fields.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
 import { callIdFrom } from '../families/call-ids.ts';
+import { refusesPrefill } from '../families/claude.ts';
 import { type BlockPlace, cutAt } from '../families/thinking-blocks.ts';
 import { type Block, blocksOf, type Writing } from './content.ts';
 import { nativeOf } from './form.ts';
 import { thinkingOf } from './thinking.ts';
+
+/** The text of a message that has none. */
+export const dots: Block = { type: 'text', text: '…' };
 
 /** A message of the Messages API. */
 export interface WireMessage {
@@ -52,17 +56,24 @@ export function turnsWithInstructions(given: readonly Message[]): readonly (Turn
 
 /**
  * Encodes the turns as messages. Turns of the assistant without content are left out, and a user message without
- * content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted.
+ * content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted; if
+ * the last one is, and the model takes no beginning of its answer, such a message is put behind it.
  */
 export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
+  const endsAsUser = refusesPrefill(conversation.target);
   const messages = turns
-    .map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation))
+    .map((turn, at) => encodeTurn(turn, at === turns.length - 1 && !endsAsUser, conversation))
     .filter(({ content }) => content.length > 0);
-  if (messages[0]?.role !== 'assistant') return messages;
+  const { adjust } = conversation.writing;
   // wire: the first message must be a user message (Anthropic: Errors, "first message must use the user role")
-  conversation.writing.adjust('messages', 'a user message put first');
-  return [{ role: 'user', content: [{ type: 'text', text: '…' }] }, ...messages];
+  const isBegun = messages[0]?.role !== 'assistant';
+  if (!isBegun) adjust('messages', 'a user message put first');
+  const isEnded = !endsAsUser || messages.at(-1)?.role !== 'assistant';
+  if (!isEnded) adjust('messages', 'a user message put last');
+  return [...(isBegun ? [] : [asUser]), ...messages, ...(isEnded ? [] : [asUser])];
 }
+
+const asUser: WireMessage = { role: 'user', content: [dots] };
 
 function encodeTurn(turn: Turn | Instructions, isLast: boolean, conversation: Conversation): WireMessage {
   const { writing } = conversation;
@@ -77,7 +88,7 @@ function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): 
   if (content.length > 0) return content;
   // wire: without this message the answer before it would be the last message, which newer models refuse (Anthropic: Prefill)
   writing.adjust('messages', 'an empty user message filled in');
-  return [{ type: 'text', text: '…' }];
+  return [dots];
 }
 
 function resultBlock(message: Message, writing: Writing): Block {

@@ -25,6 +25,8 @@ export class CachePoints {
   #blocks: readonly Block[] = [];
   #looked = 0;
   #place = 0;
+  /** True if there is one that lasts five minutes. */
+  #hasShort = false;
   readonly #target: Target;
   readonly #adjust: (parameter: string, change: string) => void;
 
@@ -57,9 +59,10 @@ export class CachePoints {
 
   #life(control: object): Block {
     const { ttl } = control as { ttl?: unknown };
-    if (ttl !== '1h') return {};
-    if (cachesForAnHour(this.#target)) return { ttl };
-    this.#adjust('cache_control.ttl', 'dropped');
+    // wire: a longer one behind a shorter one is a 400 (Amazon Bedrock: Prompt caching, "longer TTL must appear before shorter TTLs")
+    if (ttl === '1h' && cachesForAnHour(this.#target) && !this.#hasShort) return { ttl };
+    if (ttl === '1h') this.#adjust('cache_control.ttl', this.#hasShort ? 'dropped behind a shorter one' : 'dropped');
+    this.#hasShort = true;
     return {};
   }
 }

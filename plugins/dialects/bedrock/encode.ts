@@ -4,10 +4,11 @@ import type { ChatRequest, Message } from '../../../core/chat.ts';
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
-import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
+import { forcesNothing, withAllowedTools, withToolsOnce } from '../families/allowed-tools.ts';
 import { answerSchema } from '../families/answer-tool.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
-import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
+import { claudeTerms } from '../families/claude.ts';
+import { beganWithoutThinking } from '../families/thinking-blocks.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
@@ -62,7 +63,7 @@ class Draft {
   readonly #model: ModelClass;
 
   constructor(request: ChatRequest, target: Target) {
-    this.#request = request;
+    this.#request = withToolsOnce(request, (parameter, change) => this.adjustments.add(parameter, change));
     this.#target = target;
     this.#model = modelClassOf(target);
   }
@@ -76,7 +77,7 @@ class Draft {
     const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target) && !needsTool(form.schema);
     const plan = planTools(request, { target: this.#target, answer: isNative ? null : form, cachePoints, adjust });
     if (forcesNothing(request)) adjust('tool_choice', 'dropped');
-    const conversation = readConversation(request.messages);
+    const conversation = readConversation(request.messages, adjust);
     const terms = this.#model.family === 'claude' ? this.#claude(plan, conversation) : this.#another();
     const { system, messages } = encodeConversation(conversation, {
       target: this.#target,

@@ -2,9 +2,10 @@
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
+import { partsOf, type Turn, type Turns, turnsOf, withPairedResults } from '../../../core/wire/turns.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
 import { CallIds, lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
+import { refusesPrefill } from '../families/claude.ts';
 import { cutAt } from '../families/thinking-blocks.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
@@ -37,8 +38,8 @@ export interface MessageWays {
 }
 
 /** Groups messages into turns. */
-export function readConversation(messages: readonly Message[]): Conversation {
-  const marked = messages.map(withMarkedPart);
+export function readConversation(messages: readonly Message[], adjust: MessageWays['adjust']): Conversation {
+  const marked = withPairedResults(messages, adjust).map(withMarkedPart);
   return { ...turnsOf(marked), messages: marked };
 }
 
@@ -71,10 +72,11 @@ export function encodeConversation(
       });
     }
   }
-  if (messages.length === 0 && leading.length > 0) {
-    ways.adjust('messages', 'instructions sent as the user');
-    return { system: [], messages: [{ role: 'user', content: leading }] };
+  if (messages.length === 0) {
+    ways.adjust('messages', leading.length > 0 ? 'instructions sent as the user' : 'an empty user message filled in');
+    return { system: [], messages: [{ role: 'user', content: leading.length > 0 ? leading : [{ text: '…' }] }] };
   }
+  if (modelClassOf(ways.target).family === 'claude' && refusesPrefill(ways.target)) endAsUser(messages, ways);
   trimEnd(messages, ways);
   const sent = modelClassOf(ways.target).refusesMixing === true ? apart(messages, ways) : messages;
   if (sent[0]?.role !== 'assistant') return { system: leading, messages: sent };
@@ -92,6 +94,13 @@ function add(messages: WireMessage[], message: WireMessage): void {
   if (message.role === 'assistant' && message.content.length === 0) return;
   if (last?.role === message.role) for (const block of message.content) last.content.push(block);
   else messages.push(message);
+}
+
+/** Puts a message of the user behind a last message of the assistant. */
+function endAsUser(messages: WireMessage[], { adjust }: MessageWays): void {
+  if (messages.at(-1)?.role !== 'assistant') return;
+  adjust('messages', 'a user message put last');
+  messages.push({ role: 'user', content: [{ text: '…' }] });
 }
 
 const isOfTool = (block: Block): boolean => 'toolUse' in block || 'toolResult' in block;

@@ -1,13 +1,17 @@
-/** A choice among some of the tools (`allowed_tools`), for APIs without it: only these tools are sent to the model. */
-import type { ChatRequest } from '../../../core/chat.ts';
+/**
+ * The tools that are sent, and the choice among them: for a choice of some (`allowed_tools`), in APIs without it, only these tools; of
+ * several tools of one name the first; and no choice of a tool that is not there.
+ */
+import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 
 /**
  * The request with the tools that the caller allows, and `auto` or `required`
- * as the choice. Throws a GatewayError for a choice that cannot be kept.
+ * as the choice. Throws a GatewayError for a choice that cannot be kept, of one tool or of several.
  */
 export function withAllowedTools(request: ChatRequest): ChatRequest {
+  refuseUnknownChoice(request);
   const { toolChoice } = request;
   if (typeof toolChoice !== 'object' || toolChoice?.type !== 'allowed_tools') return request;
   const { mode, tools: listed } = fieldsOf(toolChoice['allowed_tools']);
@@ -42,3 +46,40 @@ const keyOf = ({ type, function: described }: Fields): unknown => fieldsOf(descr
 
 const refusal = (kind: 'invalid_value' | 'unsupported_value', message: string): GatewayError =>
   new GatewayError(kind, message, { param: 'tool_choice' });
+
+/** The name of a tool; undefined where it has none. */
+const nameOf = (tool: Tool): unknown => fieldsOf(tool.function)['name'] ?? tool['name'];
+
+/**
+ * The request with the first tool of each name: clients join the lists of several servers.
+ * wire: a second one is a 400 "tools: Tool names must be unique." (Anthropic, at Bedrock too: anthropics/claude-code#10687), and a
+ * 400 "Duplicate function declaration found" (Gemini API: google-gemini/gemini-cli#22207). OpenAI takes it
+ */
+export function withToolsOnce(request: ChatRequest, adjust: (parameter: string, change: string) => void): ChatRequest {
+  const names = new Set<unknown>();
+  const tools = (request.tools ?? []).filter((tool) => {
+    const name = nameOf(tool);
+    const isNew = name === undefined || !names.has(name);
+    names.add(name);
+    return isNew;
+  });
+  if (tools.length === (request.tools ?? []).length) return request;
+  adjust('tools', 'others of the same name dropped');
+  return { ...request, tools };
+}
+
+/**
+ * Throws `unsupported_value` for a choice that names none of the tools: no model could call it.
+ * wire: such a choice is a 400 everywhere (OpenAI: error text "Tool choice 'function' not found in 'tools' parameter")
+ */
+export function refuseUnknownChoice({ tools, toolChoice }: ChatRequest): void {
+  const name = typeof toolChoice === 'object' ? toolChoice?.function?.name : undefined;
+  if (name === undefined || tools === null || tools.length === 0 || tools.some((tool) => nameOf(tool) === name)) return;
+  throw new GatewayError(
+    'unsupported_value',
+    `"tool_choice" names "${name.slice(0, 64)}", and no tool of this name can be sent to this provider.`,
+    {
+      param: 'tool_choice',
+    },
+  );
+}

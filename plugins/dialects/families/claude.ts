@@ -5,11 +5,10 @@
  *
  * wire: the rows follow Anthropic: Models overview, Extended thinking, Adaptive thinking, Effort and Structured outputs, as of 2026-11.
  */
-import type { Adjustment, ChatRequest, Effort, Message } from '../../../core/chat.ts';
+import type { Adjustment, ChatRequest, Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { reasoningField } from '../../../core/chat.ts';
-import type { Turn } from '../../../core/wire/turns.ts';
 import { refuseNone } from './thinkers.ts';
 
 interface ClaudeClass {
@@ -31,6 +30,8 @@ interface ClaudeClass {
   readonly schemas: boolean;
   /** Set if it takes instructions between the turns. */
   readonly laterInstructions?: true;
+  /** Set if it takes no beginning of its answer: the last message must be the user's. */
+  readonly refusesPrefill?: true;
 }
 
 /** Matches one version and no later one: `opus-4` matches `opus-4-20250514`, but not `opus-4-1`. */
@@ -46,6 +47,7 @@ const classes: readonly ClaudeClass[] = [
     sampling: 'none',
     schemas: true,
     laterInstructions: true,
+    refusesPrefill: true,
   },
   {
     match: named('(?:opus|sonnet)-5.5'),
@@ -55,6 +57,7 @@ const classes: readonly ClaudeClass[] = [
     sampling: 'none',
     schemas: true,
     laterInstructions: true,
+    refusesPrefill: true,
   },
   {
     match: named('(?:opus|sonnet)-5'),
@@ -64,10 +67,27 @@ const classes: readonly ClaudeClass[] = [
     sampling: 'none',
     schemas: true,
     laterInstructions: true,
+    refusesPrefill: true,
   },
-  { match: named('opus-4.8'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true, laterInstructions: true },
-  { match: named('opus-4.7'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true },
-  { match: named('(?:opus|sonnet)-4.6'), cap: 128_000, thinking: 'either', xhigh: 'max', sampling: 'one', schemas: true },
+  {
+    match: named('opus-4.8'),
+    cap: 128_000,
+    thinking: 'adaptive',
+    sampling: 'none',
+    schemas: true,
+    laterInstructions: true,
+    refusesPrefill: true,
+  },
+  { match: named('opus-4.7'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true, refusesPrefill: true },
+  {
+    match: named('(?:opus|sonnet)-4.6'),
+    cap: 128_000,
+    thinking: 'either',
+    xhigh: 'max',
+    sampling: 'one',
+    schemas: true,
+    refusesPrefill: true,
+  },
   { match: named('(?:opus|sonnet|haiku)-4.5'), cap: 64_000, thinking: 'budget', sampling: 'one', schemas: true },
   { match: named('opus-4.1'), cap: 32_000, thinking: 'budget', sampling: 'one', schemas: false },
   { match: named('opus-4(?:.0)?'), cap: 32_000, thinking: 'budget', sampling: 'all', schemas: false },
@@ -85,6 +105,7 @@ const classes: readonly ClaudeClass[] = [
     sampling: 'none',
     schemas: true,
     laterInstructions: true,
+    refusesPrefill: true,
   },
 ];
 
@@ -110,22 +131,6 @@ export interface ClaudeAsk {
   readonly beganWithoutThinking: boolean;
 }
 
-/**
- * True if the answer continues an assistant turn whose thinking is missing. An answer continues a turn after tool results, or if the
- * caller wrote its beginning. Thinking is missing if the client did not keep `reasoning_details`, or if another model gave the turn.
- * `hasThinking` says whether a message has thinking that can go back to this provider.
- */
-export function beganWithoutThinking(turns: readonly Turn[], hasThinking: (message: Message) => boolean): boolean {
-  const rest = [...turns];
-  const continued: Message[] = [];
-  for (let turn = rest.pop(); turn !== undefined; turn = rest.pop()) {
-    if (turn.role === 'assistant') for (const message of turn.messages) continued.push(message);
-    // the text of a user begins a new turn; tool results alone continue the turn before them
-    else if (turn.results.length === 0 || (turn.parts.length > 0 && continued.length > 0)) break;
-  }
-  return continued.length > 0 && !continued.some(hasThinking);
-}
-
 /** The values to send. A field that is null is left out. */
 export interface ClaudeTerms {
   readonly thinking: ClaudeThinking | null;
@@ -149,6 +154,13 @@ export const takesSchemas = (target: Target): boolean => classOf(target).schemas
  * wire: older models and other vendors answer 400 (anthropics/claude-code#61412, deepseek-ai/awesome-deepseek-integration#639).
  */
 export const takesLaterInstructions = (target: Target): boolean => classOf(target).laterInstructions === true;
+
+/**
+ * True if the model takes no beginning of its answer from the caller.
+ * wire: "This model does not support assistant message prefill. The conversation must end with a user message."
+ * (Anthropic: What's new in Claude 4.6; anthropics/claude-code#52433, 2026-04; on Bedrock too: Skyvern-AI/skyvern#4795, 2026-02)
+ */
+export const refusesPrefill = (target: Target): boolean => classOf(target).refusesPrefill === true;
 
 /**
  * The budgets for efforts, in tokens, for models that take only a budget.

@@ -1,7 +1,8 @@
 /** What both wire formats of Claude need to carry a block of thinking through the caller, as an entry of `reasoning_details`. */
-import type { ReasoningDetail } from '../../../core/chat.ts';
+import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
+import { partsOf, type Turn } from '../../../core/wire/turns.ts';
 
 /** The place of a block in its answer: how many characters of text (UTF-16 units) and how many tool calls come before it. */
 export interface BlockPlace {
@@ -52,3 +53,25 @@ export function placeOf(after: unknown): BlockPlace {
  */
 export const cutAt = (text: string, units: number): number =>
   /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, units - 1), units + 1)) ? units + 1 : units;
+
+/**
+ * True if the answer continues an assistant turn whose thinking is missing. An answer continues a turn after tool results, or if the
+ * caller wrote its beginning. Thinking is missing if the client did not keep `reasoning_details`, or if another model gave the turn.
+ * `hasThinking` says whether a message has thinking that can go back to this provider.
+ */
+export function beganWithoutThinking(turns: readonly Turn[], hasThinking: (message: Message) => boolean): boolean {
+  const rest = [...turns];
+  let begin: readonly Message[] = [];
+  for (let turn = rest.pop(); turn !== undefined; turn = rest.pop()) {
+    if (turn.role === 'assistant') begin = turn.messages;
+    // the text of a user begins a new turn; tool results alone continue the turn before them
+    else if (turn.results.length === 0 || (turn.parts.length > 0 && begin.length > 0)) break;
+  }
+  const first = begin.find((message) => saysSomething(message) || hasThinking(message));
+  return first !== undefined && !hasThinking(first);
+}
+
+const saysSomething = (message: Message): boolean =>
+  (message.tool_calls ?? []).length > 0 ||
+  typeof message['refusal'] === 'string' ||
+  partsOf(message).some(({ type, text }) => type !== 'text' || text?.trim() !== '');

@@ -3,11 +3,11 @@ import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
+import { partsOf, type Turn, turnsOf, withPairedResults } from '../../../core/wire/turns.ts';
 import { listOf, textOf } from '../../../core/wire/fields.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
 import { isVertex } from '../families/vertex.ts';
-import type { ModelClass } from './models.ts';
+import { type ModelClass, refusesPrefill } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
 import { inPieces, readSignatures } from './signatures.ts';
 
@@ -38,32 +38,47 @@ interface ContentWays {
 const noSignature = 'skip_thought_signature_validator';
 
 /** Encodes the messages of a request. Throws a GatewayError with the path of what the API cannot carry. */
-export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
+export function encodeConversation(given: readonly Message[], ways: ContentWays): Conversation {
+  const messages = withPairedResults(given, ways.adjust);
   const encoder = new ContentEncoder(messages, ways);
   if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.adjust('messages.name', 'dropped');
   // wire: a turn without parts is a 400 (Gemini API: error text "must include
   // at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.account)));
   const instruction = system.map((part) => encoder.instruction(part));
-  const contents = afterUser(
+  const isFirst = ways.model.lacksSystem === true && instruction.length > 0;
+  const contents = withUsers(
     turns.map((turn) => encoder.turn(turn)),
-    ways,
+    { ...ways, isBegun: isFirst },
   );
   if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
   const [first, ...others] = contents;
   if (first?.role === 'user') return { system: [], contents: [{ role: 'user', parts: [...instruction, ...first.parts] }, ...others] };
-  return { system: [], contents: [...(instruction.length > 0 ? [{ role: 'user' as const, parts: instruction }] : []), ...contents] };
+  if (instruction.length > 0) return { system: [], contents: [{ role: 'user', parts: instruction }, ...contents] };
+  if (contents.length > 0) return { system: [], contents };
+  // wire: a request without a turn is a 400 (Gemini API: error text "contents is not specified")
+  ways.adjust('messages', 'an empty user message filled in');
+  return { system: [], contents: [dots] };
 }
 
+const dots: Content = { role: 'user', parts: [{ text: '…' }] };
+
 /**
- * wire: a conversation that begins with a call is a 400 (Gemini API: error text "function
- * call turn comes immediately after a user turn"). Clients that drop old turns send such a conversation.
+ * The turns, with a turn of the user before the first or behind the last one where the model takes no other.
+ * wire: a conversation that begins with a call is a 400 (Gemini API: error text "function call turn comes immediately after a user turn"),
+ * and clients that drop old turns send such a conversation. So is a single turn of the model ("single turn requests end with a user role":
+ * microsoft/semantic-kernel#13262, 2025-10). `isBegun`: the instructions will be the first turn.
  */
-function afterUser(contents: readonly Content[], { adjust }: ContentWays): readonly Content[] {
-  const [first] = contents;
-  if (first?.role !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return contents;
-  adjust('messages', 'a user message put first');
-  return [{ role: 'user', parts: [{ text: '…' }] }, ...contents];
+function withUsers(
+  contents: readonly Content[],
+  { adjust, target, isBegun: hasBegun }: ContentWays & { readonly isBegun: boolean },
+): readonly Content[] {
+  const [first, ...others] = contents;
+  const isBegun = hasBegun || first?.role !== 'model' || (others.length > 0 && !first.parts.some((part) => 'functionCall' in part));
+  if (!isBegun) adjust('messages', 'a user message put first');
+  const isEnded = contents.at(-1)?.role !== 'model' || !refusesPrefill(target);
+  if (!isEnded) adjust('messages', 'a user message put last');
+  return [...(isBegun ? [] : [dots]), ...contents, ...(isEnded ? [] : [dots])];
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
@@ -123,7 +138,7 @@ class ContentEncoder {
     if (parts.length > 0) return { role: 'user', parts };
     // wire: a turn without parts is a 400, and so is an empty text at many models (Gemini API: error text "it has an empty text parameter")
     this.#ways.adjust('messages', 'an empty user message filled in');
-    return { role: 'user', parts: [{ text: '…' }] };
+    return dots;
   }
 
   #part(part: ContentPart): WirePart {
@@ -162,13 +177,9 @@ class ContentEncoder {
     return [...responses, ...images.map((part) => this.#part(part))];
   }
 
-  #callOf(message: Message): { readonly name: string; readonly order: number } {
-    const { tool_call_id: id = '', name } = message;
-    const call = this.#calls.get(id);
-    if (call !== undefined) return call;
-    if (typeof name === 'string' && name !== '') return { name, order: this.#order };
-    const param = `${this.#pathOfMessage(message)}.tool_call_id`;
-    throw new GatewayError('invalid_value', `"${param}" is "${id}", which no tool call before it has.`, { param });
+  /** The call of a result. Each result has one: `withPairedResults` has made texts of the others. */
+  #callOf({ tool_call_id: id = '' }: Message): { readonly name: string; readonly order: number } {
+    return this.#calls.get(id) as { readonly name: string; readonly order: number };
   }
 
   #response(message: Message, name: string): WirePart {

@@ -5,7 +5,7 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
-import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
+import { forcesNothing, withAllowedTools, withToolsOnce } from '../families/allowed-tools.ts';
 import { answerSchema, answerTool, refuseReserved } from '../families/answer-tool.ts';
 import { asksBy, asksFor, refuseManyStops } from '../families/missing.ts';
 import { isVertex } from '../families/vertex.ts';
@@ -76,10 +76,10 @@ class Draft {
   readonly #place: FormPlace;
 
   constructor(request: ChatRequest, target: Target) {
-    this.#request = request;
+    this.#request = withToolsOnce(request, (parameter, change) => this.adjustments.add(parameter, change));
     this.#target = target;
     this.#model = classOf(target);
-    this.#place = this.#model.takesFormBesideTools === true ? 'field' : placeBesideTools(request);
+    this.#place = this.#model.takesFormBesideTools === true ? 'field' : placeBesideTools(this.#request);
   }
 
   body(): Fields {

@@ -79,6 +79,16 @@ export const classOf = ({ mapping, model }: Target): ModelClass => classNamed(ma
 
 const classNamed = (name: string): ModelClass | undefined => modelClasses.find(({ match }) => match.test(name));
 
+/**
+ * True if the model takes no beginning of its answer: the last turn must be the user's.
+ * wire: "Requests ending with a model turn are not supported" from 3.6 Flash and 3.5 Flash-Lite on
+ * (Gemini API: Using the latest Gemini models; LibreChat-AI/agents#323, 2026-07). Other models continue such a turn
+ */
+export const refusesPrefill = ({ mapping, model }: Target): boolean =>
+  /gemini-(?:3\.(?:[6-9]|5-flash-lite)|[4-9]|flash-latest)/.test(
+    classNamed(mapping.externalId) === undefined ? model.id : mapping.externalId,
+  );
+
 /** The `thinkingConfig` to send, if any, and the adjustment to note, if any. */
 interface ThinkingPlan {
   readonly config?: { readonly thinkingLevel?: string; readonly thinkingBudget?: number; readonly includeThoughts?: true };

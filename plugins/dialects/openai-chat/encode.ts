@@ -7,7 +7,7 @@ import type { Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
-import { withAllowedTools } from '../families/allowed-tools.ts';
+import { refuseUnknownChoice, withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { asksFor, refuseManyStops, refuseSeveral } from '../families/missing.ts';
@@ -46,6 +46,7 @@ class Draft {
     this.#target = target;
     this.#habits = habitsOf(vendor, target);
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
+    refuseUnknownChoice(request);
     const own = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
     const { reasoning } = target;

@@ -140,6 +140,10 @@ export interface Vendor extends Partial<Habits> {
   readonly alternates?: boolean;
   /** Which ids of tool calls it takes, if not all: nine letters or digits, or at most forty characters. */
   readonly callIds?: 'nine' | 'forty';
+  /** True if the name of a tool may have at most 64 letters, digits, `_` and `-`. Other names are then written in another way. */
+  readonly plainNames?: true;
+  /** True if the results of tools may hold texts only. Images and files then go behind the results, as the user's. */
+  readonly textResults?: true;
   /** True if a tool must have a schema, also where it takes no arguments. */
   readonly needsParameters?: boolean;
   /** Fields at the top of a tool's schema that it cannot handle. */

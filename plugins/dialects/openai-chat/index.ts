@@ -7,6 +7,7 @@ import { embedderOf } from './embeddings.ts';
 import { decodeError } from './error.ts';
 import { habitsNamed, type Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
+import { plainToolName } from '../../../core/names.ts';
 
 const dialectOf = (vendor: Vendor): Dialect => ({
   name: vendor.name,
@@ -14,6 +15,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   keyless: vendor.keyless ?? false,
   settings: Object.fromEntries(Object.values(vendor.query ?? {}).map((setting) => [setting, 'plain'])),
   ...(vendor.identities !== undefined && { identities: vendor.identities }),
+  ...(vendor.plainNames === true && { toolName: plainToolName }),
   encode: (request, target) => encode(vendor, request, target),
   authorise: (provider) => authorise(vendor, provider),
   takesBudget: ({ externalId, id }) => habitsNamed(vendor, externalId, id).budget !== null,

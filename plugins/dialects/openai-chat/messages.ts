@@ -1,8 +1,8 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
-import { withResultsAtCalls } from '../../../core/wire/turns.ts';
-import { callIdFrom, nineCharacters } from '../families/call-ids.ts';
+import { withResultsAtCalls, withPairedResults } from '../../../core/wire/turns.ts';
+import { callIdFrom, CallIds, nineCharacters } from '../families/call-ids.ts';
 import { extrasOf, issuedDetails } from './details.ts';
 import type { Habits, Vendor } from './habits.ts';
 
@@ -22,10 +22,12 @@ export interface MessageWays {
 const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images'];
 
 /** Encodes the messages of a request. */
-export function encodeMessages(given: readonly Message[], ways: MessageWays): readonly Message[] {
+export function encodeMessages(sent: readonly Message[], ways: MessageWays): readonly Message[] {
+  const given = withPairedResults(sent, ways.changed);
   const ordered = withResultsAtCalls(given, { inTurns: false });
-  const messages = ways.habits.instructions === 'first' ? withFirstInstructions(ordered, ways) : ordered;
   if (ordered !== given) ways.changed('messages', 'results of tools put behind their calls');
+  const plain = ways.vendor.textResults === true ? withMediaBehind(ordered, ways) : ordered;
+  const messages = ways.habits.instructions === 'first' ? withFirstInstructions(plain, ways) : plain;
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
   const encoded = messages.map((message, at) =>
@@ -35,9 +37,39 @@ export function encodeMessages(given: readonly Message[], ways: MessageWays): re
       ways,
     ),
   );
-  if (ways.habits.answersResults === true) return withAnsweredResults(encoded, ways);
-  return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
+  const own = withOwnIds(encoded, ways.vendor);
+  if (ways.habits.answersResults === true) return withAnsweredResults(own, ways);
+  return ways.vendor.alternates === true ? withTurns(own, ways) : own;
 }
+
+/**
+ * The messages with the images and files of tool results behind the results, in a message of the user.
+ * wire: 400 "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains
+ * an image URL" (OpenHands/OpenHands#7700, 2025-04); Mistral takes texts only too (LibreChat-AI/agents#344, 2026-07)
+ */
+function withMediaBehind(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+  if (!messages.some((message) => message.role === 'tool' && hasMedia(message))) return messages;
+  changed('messages', 'images and files of tool results put behind the results');
+  const moved: Message[] = [];
+  let behind: ContentPart[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (message.role === 'tool' && hasMedia(message)) {
+      const parts = partsOf(message.content);
+      const texts = parts.filter(isText);
+      moved.push({ ...message, content: texts.length > 0 ? texts : 'See the message after the results.' });
+      behind.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` });
+      // safety: `push(...parts)` would overflow the stack where the list is long
+      for (const part of parts) if (!isText(part)) behind.push(part);
+    } else moved.push(message);
+    if (behind.length === 0 || messages[at + 1]?.role === 'tool') continue;
+    moved.push({ role: 'user', content: behind });
+    behind = [];
+  }
+  return moved;
+}
+
+const isText = ({ type }: ContentPart): boolean => type === 'text';
+const hasMedia = ({ content }: Message): boolean => Array.isArray(content) && !(content as readonly ContentPart[]).every(isText);
 
 /** One system message, at the beginning. A later one becomes the user's, and is joined with the user messages beside it. */
 function withFirstInstructions(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
@@ -152,8 +184,6 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
   }
   if (message.tool_calls !== undefined) encoded['tool_calls'] = callsOf(message, message.tool_calls, ways);
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
-  const { callIds } = vendor;
-  if (callIds !== undefined) withCallIds(encoded, callIds === 'nine' ? nineCharacters : fortyCharacters);
   return encoded as unknown as Message;
 }
 
@@ -211,10 +241,21 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
 const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal, audio }: Record<string, unknown>): boolean =>
   [content, calls, call, refusal, audio].every((said) => said === null || said === undefined);
 
-function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => string): void {
-  const { tool_calls: calls, tool_call_id: id } = encoded as unknown as Message;
-  if (calls !== undefined) encoded['tool_calls'] = calls.map((call): ToolCall => ({ ...call, id: taken(call.id) }));
-  if (id !== undefined) encoded['tool_call_id'] = taken(id);
+/**
+ * The messages with ids that the vendor takes. In a message with one id several times, as some models give them, each call gets its own.
+ * wire: "Duplicate value for 'tool_call_id'" is a 400 of OpenAI (openclaw/openclaw#47136 and can1357/oh-my-pi#2055, 2026)
+ */
+function withOwnIds(messages: readonly Message[], { callIds }: Vendor): readonly Message[] {
+  const taken = callIds === 'nine' ? nineCharacters : callIds === 'forty' ? fortyCharacters : (id: string): string => id;
+  let ids = new CallIds(taken);
+  return messages.map((message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    if (calls !== undefined) {
+      ids = new CallIds(taken);
+      return { ...message, tool_calls: calls.map((call): ToolCall => ({ ...call, id: ids.ofCall(call.id) })) };
+    }
+    return id === undefined ? message : { ...message, tool_call_id: ids.ofResult(id) };
+  });
 }
 
 /** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); ids of vLLM have had 46. */

@@ -11,6 +11,7 @@ import { completeSchema } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { refuseNone } from '../families/thinkers.ts';
+import { refuseUnknownChoice } from '../families/allowed-tools.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
 import { form } from './marks.ts';
@@ -38,6 +39,7 @@ const leastTokens = 16;
 
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
+  refuseUnknownChoice(request);
   const habits = habitsOf(target);
   const draft = new Draft(request, target, habits);
   return {
@@ -80,6 +82,7 @@ class Draft {
         habits: this.#habits,
         isOwn: this.#isOwn,
         dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
+        changed: (parameter, change) => this.adjustments.add(parameter, change),
       }),
       stream,
       // wire: without `store: false` OpenAI keeps each response for 30 days (OpenAI: Your data)

@@ -1,5 +1,6 @@
 /** The dialect of OpenAI's Responses API. A mapping of Azure, xAI or OpenRouter uses it if it names this dialect. */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { plainToolName } from '../../../core/names.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
@@ -13,6 +14,7 @@ export default definePlugin({
       name: 'openai-responses',
       form: 'responses',
       baseUrl: 'https://api.openai.com/v1',
+      toolName: plainToolName,
       encode,
       authorise: ({ apiKey }): Readonly<Record<string, string>> => (apiKey === null ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),
       takesBudget: ({ vendor }) => habitsAt(vendor).takesBudget,

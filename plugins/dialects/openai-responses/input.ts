@@ -4,6 +4,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { withPairedResults } from '../../../core/wire/turns.ts';
 import { callIdFrom, CallIds } from '../families/call-ids.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
@@ -24,17 +25,24 @@ interface Conversation {
   readonly isOwn: boolean;
   /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
+  /** Notes another adjustment. */
+  changed(parameter: string, change: string): void;
 }
 
 /** Encodes the messages as `input`. Throws `unsupported_value` for a part that the API cannot carry, with its path. */
-export function encodeInput(messages: readonly Message[], conversation: Conversation): readonly Item[] {
+export function encodeInput(given: readonly Message[], conversation: Conversation): readonly Item[] {
   const ways = { ...conversation, callIds: new CallIds(shortId) };
-  return messages.flatMap((message, at) => {
+  const messages = withPairedResults(given, ways.changed);
+  const items = messages.flatMap((message, at) => {
     for (const [field, value] of Object.entries(message)) {
       if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
     }
     return itemsOf(message, `messages[${at}]`, ways);
   });
+  if (items.length > 0 || messages.length === 0) return items;
+  // wire: an empty input is a 400 (OpenAI: error text "One of "input" or "previous_response_id" ... must be provided")
+  ways.changed('messages', 'an empty user message filled in');
+  return [{ role: 'user', content: [{ type: 'input_text', text: '…' }] }];
 }
 
 /**

@@ -87,6 +87,8 @@ export function parseResponseRequest(given: unknown): Parsed {
   const items = itemsIn(input, previousId !== null || isFields(parameters['prompt']));
   const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
   const read = isUnread ? nothingRead : messagesOf(items);
+  // wire: OpenAI answers 400 to an input without an item, and reasoning without the item that it led to is left out
+  if (items.length > 0 && !isUnread && read.messages.length === 0) throw wrongValue('input', 'must hold more than reasoning');
   const request = requestOf(body, parameters, said === null ? read : withInstructions(said, read));
   return { request, unread: isUnread ? { previous: previousId, items } : null };
 }

@@ -41,22 +41,6 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('joins several results of one call, but not the results of several calls with one id', () => {
-    const calling = (...ids: string[]): Message => ({
-      role: 'assistant',
-      content: null,
-      tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
-    });
-    const resultsOf = (...messages: Message[]): unknown =>
-      turnsOf(messages).turns.flatMap((turn) => (turn.role === 'user' ? turn.results : []));
-    expect(resultsOf(calling('x', 'y'), result('x'), result('y'), result('x'), result('z'))).toEqual([
-      { ...result('x'), content: [part('r'), part('r')] },
-      result('y'),
-      result('z'),
-    ]);
-    expect(resultsOf(calling('x', 'x'), result('x'), result('x'))).toEqual([result('x'), result('x')]);
-  });
-
   it('puts results after their calls, where other messages are between, and after the last call where several have one id', () => {
     const calling = (...ids: string[]): Message => ({
       role: 'assistant',

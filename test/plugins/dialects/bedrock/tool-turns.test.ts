@@ -181,15 +181,16 @@ describe('tool turns', () => {
         { text: 'And?' },
       ]);
       expect(changesOf(said, externalId)).toEqual(['messages: images of tool results put behind the results']);
-      expect(changesOf({ ...said, messages: [...turns.slice(0, 2), { ...seen, content: 'High' }] }, externalId)).toEqual([]);
+      const plain = ['b', 'a'].map((id): Message => ({ role: 'tool', tool_call_id: id, content: 'High' }));
+      expect(changesOf({ ...said, messages: [...turns.slice(0, 2), ...plain] }, externalId)).toEqual([]);
     },
   );
 
   it('may have any number of images in a result for a model that takes none inside', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const result: Message = { role: 'tool', tool_call_id: 'b', content: Array.from({ length: 150_000 }, () => image) };
-    const said = { messages: [...turns.slice(0, 2), result], tools: [tide] };
-    expect(bodyOf(said, 'us.openai.gpt-5.6-sol-v1:0')['messages'][2].content).toHaveLength(150_002);
+    const said = { messages: [...turns.slice(0, 2), result, { ...result, tool_call_id: 'a', content: 'High' }], tools: [tide] };
+    expect(bodyOf(said, 'us.openai.gpt-5.6-sol-v1:0')['messages'][2].content).toHaveLength(150_003);
   });
 
   it.each([

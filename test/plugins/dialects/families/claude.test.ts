@@ -4,13 +4,8 @@ import type { ChatRequest, Effort, Message } from '../../../../core/chat.ts';
 import { efforts } from '../../../../core/chat.ts';
 import type { Target } from '../../../../core/wire/dialect.ts';
 import { turnsOf } from '../../../../core/wire/turns.ts';
-import {
-  beganWithoutThinking,
-  type ClaudeAsk,
-  claudeTerms,
-  type ClaudeTerms,
-  takesSchemas,
-} from '../../../../plugins/dialects/families/claude.ts';
+import { type ClaudeAsk, claudeTerms, type ClaudeTerms, takesSchemas } from '../../../../plugins/dialects/families/claude.ts';
+import { beganWithoutThinking } from '../../../../plugins/dialects/families/thinking-blocks.ts';
 import { requestOf, targetOf, type TargetWishes } from '../../../contract/dialect.ts';
 
 interface Case {

@@ -167,6 +167,7 @@ describe('messages', () => {
 
   it('have no turn without parts for Gemma where there are no instructions', () => {
     expect(contentsOf([{ role: 'assistant', content: 'Yes?' }], { externalId: 'gemma-3-27b-it' })).toEqual([
+      { role: 'user', parts: [{ text: '…' }] },
       { role: 'model', parts: [{ text: 'Yes?' }] },
     ]);
   });
@@ -452,7 +453,6 @@ describe('tools', () => {
       { messages: [user('Hi'), { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' } as never] }] },
       'messages[1].tool_calls[0].type',
     ],
-    ['a result of no call', { messages: [user('Hi'), result('c1', 'x')] }, 'messages[1].tool_call_id'],
     [
       'a part whose type is the name of a property of every object',
       { messages: [{ role: 'user', content: [{ type: 'constructor' }] }] },
@@ -533,20 +533,22 @@ describe('tool turns', () => {
     ['an object', '{"a":[1]}', { a: [1] }],
     ['an object with a number that JSON.parse would change', '{"id":12345678901234567890}', { output: '{"id":12345678901234567890}' }],
   ])('have an object in place of %s', (_, content, response) => {
-    expect(turn([result('c1', content)])).toContainEqual({
-      role: 'user',
-      parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }],
-    });
+    expect(turn([result('c1', content), result('c2', 'x')])).toMatchObject([
+      {},
+      {},
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }, {}] },
+    ]);
   });
 
   it.each([
     ['no such city', { error: 'no such city' }],
     ['{"code":7}', { error: { code: 7 } }],
   ])('mark a failed tool: %s', (content, response) => {
-    expect(turn([{ ...result('c1', content), is_error: true }])).toContainEqual({
-      role: 'user',
-      parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }],
-    });
+    expect(turn([{ ...result('c1', content), is_error: true }, result('c2', 'x')])).toMatchObject([
+      {},
+      {},
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }, {}] },
+    ]);
   });
 
   it('have the images of a result after the results', () => {
@@ -564,10 +566,25 @@ describe('tool turns', () => {
     ]);
   });
 
-  it('take the name from a result whose call is missing, and pair a repeated id with the latest call', () => {
-    expect(contentsOf([user('Hi'), { ...result('gone', 'x'), name: 'weather' }])).toEqual([
-      { role: 'user', parts: [{ functionResponse: { id: 'gone', name: 'weather', response: { output: 'x' } } }, { text: 'Hi' }] },
+  it('have a result whose call is missing as text, and a result for a call that has none', () => {
+    const messages = [
+      user('Hi'),
+      { ...result('gone', 'x'), name: 'weather' },
+      { role: 'assistant', tool_calls: [call('c', 'one')] },
+      user('Stop.'),
+    ] as const;
+    expect(contentsOf(messages)).toMatchObject([
+      { role: 'user', parts: [{ text: 'Hi' }, { text: 'The tool weather gave this result:' }, { text: 'x' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'one' } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'one', response: { output: 'There is no result.' } } }, { text: 'Stop.' }] },
     ]);
+    expect(changesOf({ messages })).toEqual([
+      'messages tool results without a call sent as text',
+      'messages missing tool results filled in',
+    ]);
+  });
+
+  it('pair a repeated id with the latest call', () => {
     const messages = [
       user('Hi'),
       { role: 'assistant', tool_calls: [call('c', 'one')] },

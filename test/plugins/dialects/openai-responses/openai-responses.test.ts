@@ -447,10 +447,15 @@ describe('messages', () => {
   it('repeat the names of their calls for OpenRouter', () => {
     const messages: Message[] = [
       { role: 'assistant', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'call_1', content: '1' },
     ];
-    expect(inputOf(messages, at('openrouter'))).toEqual([
-      { type: 'function_call', id: 'fc_call_1', call_id: 'call_1', name: 'f', arguments: '{}' },
-    ]);
+    expect(inputOf(messages, at('openrouter'))[0]).toEqual({
+      type: 'function_call',
+      id: 'fc_call_1',
+      call_id: 'call_1',
+      name: 'f',
+      arguments: '{}',
+    });
   });
 
   it('shorten the id of a call and of its result in the same way where it is too long for the API', () => {
@@ -490,9 +495,14 @@ describe('reasoning of earlier turns', () => {
   });
   const text = { role: 'assistant', content: 'Look.' };
   const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' };
+  /** The items of a turn whose call has its result. */
+  const itemsOf = (messages: readonly Message[], target?: Target) =>
+    inputOf([...messages, { role: 'tool', tool_call_id: 'call_1', content: '1' }], target).filter(
+      ({ type }) => type !== 'function_call_output',
+    );
 
   it('is directly before the item that it led to', () => {
-    expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_1'), sealed('c', 'call_1')]))).toEqual([
+    expect(itemsOf(turn([sealed('a', 'message'), sealed('b', 'call_1'), sealed('c', 'call_1')]))).toEqual([
       item('a'),
       text,
       item('b'),
@@ -503,7 +513,7 @@ describe('reasoning of earlier turns', () => {
 
   it('has its summary, the thought of an open model, and the phase of its message', () => {
     const thought = { type: 'reasoning.text', ...own, text: 'Hm.', before: 'call_1' };
-    expect(inputOf(turn([{ ...sealed('a', 'message'), summary: ['One.', 'Two.'], phase: 'commentary' }, thought]))).toEqual([
+    expect(itemsOf(turn([{ ...sealed('a', 'message'), summary: ['One.', 'Two.'], phase: 'commentary' }, thought]))).toEqual([
       {
         ...item('a'),
         summary: [
@@ -519,7 +529,7 @@ describe('reasoning of earlier turns', () => {
 
   it.each(['message', 'call_1'])('may be any number of items before %s', (before) => {
     const many = Array.from({ length: 150_000 }, () => sealed('a', before));
-    expect(inputOf(turn(many))).toHaveLength(150_002);
+    expect(itemsOf(turn(many))).toHaveLength(150_002);
   });
 
   const ordered = (details: readonly ReasoningDetail[], order: readonly object[]): Message[] => [
@@ -551,17 +561,22 @@ describe('reasoning of earlier turns', () => {
   it('goes before its call in a message with an order too', () => {
     const [message] = turn([sealed('a', 'call_1')]);
     const order = [textEntry, { type: 'call' }];
-    expect(inputOf([{ ...message!, native: { fields: { order } } }])).toEqual([text, item('a'), call]);
+    expect(itemsOf([{ ...message!, native: { fields: { order } } }])).toEqual([text, item('a'), call]);
   });
 
   it('is left out without its next item', () => {
-    expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_9')], null))).toEqual([call]);
-    expect(inputOf([{ role: 'assistant', content: '', reasoning_details: [sealed('a', 'message'), sealed('b')] }])).toEqual([]);
+    expect(itemsOf(turn([sealed('a', 'message'), sealed('b', 'call_9')], null))).toEqual([call]);
+    expect(
+      inputOf([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: '', reasoning_details: [sealed('a', 'message'), sealed('b')] },
+      ]),
+    ).toHaveLength(1);
   });
 
   it('is first where its place was lost', () => {
-    expect(inputOf(turn([sealed('a')]))).toEqual([item('a'), text, call]);
-    expect(inputOf(turn([sealed('a')], null))).toEqual([item('a'), call]);
+    expect(itemsOf(turn([sealed('a')]))).toEqual([item('a'), text, call]);
+    expect(itemsOf(turn([sealed('a')], null))).toEqual([item('a'), call]);
   });
 
   it.each<[string, unknown]>([
@@ -571,11 +586,11 @@ describe('reasoning of earlier turns', () => {
     ['no data', { type: 'reasoning.encrypted', ...own, before: 'message' }],
     ['no object', 'rs_1'],
   ])('is left out when it is of %s', (_, detail) => {
-    expect(inputOf(turn([detail]))).toEqual([text, call]);
+    expect(itemsOf(turn([detail]))).toEqual([text, call]);
   });
 
   it('is not sent to a model that does not reason', () => {
-    expect(inputOf(turn([sealed('a', 'message')]), plain())).toEqual([text, call]);
+    expect(itemsOf(turn([sealed('a', 'message')]), plain())).toEqual([text, call]);
   });
 
   it('goes back as it came, through a caller who keeps the message', () => {
@@ -589,7 +604,7 @@ describe('reasoning of earlier turns', () => {
     const details = dialect
       .decodeBody({ status: 'completed', output }, target)
       .flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []));
-    expect(inputOf(turn(JSON.parse(JSON.stringify(details)) as unknown[]), target)).toEqual([output[0], text, output[2], call]);
+    expect(itemsOf(turn(JSON.parse(JSON.stringify(details)) as unknown[]), target)).toEqual([output[0], text, output[2], call]);
   });
 });
 

@@ -1,0 +1,163 @@
+/** Conversations that a provider refuses, and what it gets in their place. `valid-requests.test.ts` tries many others. */
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest, Message, ToolCall } from '../../../core/chat.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import { encodeBy } from '../../../core/wire/native.ts';
+import anthropic from '../../../plugins/dialects/anthropic/index.ts';
+import bedrock from '../../../plugins/dialects/bedrock/index.ts';
+import { beganWithoutThinking } from '../../../plugins/dialects/families/thinking-blocks.ts';
+import gemini from '../../../plugins/dialects/gemini/index.ts';
+import chat from '../../../plugins/dialects/openai-chat/index.ts';
+import responses from '../../../plugins/dialects/openai-responses/index.ts';
+import { parseResponseRequest } from '../../../plugins/endpoints/responses/parse.ts';
+import { requestOf, targetOf } from '../../contract/dialect.ts';
+
+const plugins: readonly AnyPlugin[] = [anthropic, bedrock, gemini, chat, responses];
+const dialects = new Map(plugins.flatMap(({ dialects: all = [] }) => all.map((dialect) => [dialect.name, dialect] as const)));
+
+/** What a model at a provider gets: `anthropic claude-opus-4-6`. */
+function sent(to: string, said: Partial<ChatRequest>): { readonly body: Record<string, any>; readonly changes: readonly string[] } {
+  const [name = '', externalId = ''] = to.split(' ');
+  const dialect = dialects.get(name);
+  if (dialect === undefined) throw new Error(`no dialect ${name}`);
+  const { body, adjustments } = encodeBy(dialect, requestOf(said), targetOf(name, { externalId }));
+  return { body: JSON.parse(body) as Record<string, any>, changes: adjustments.map(({ parameter, change }) => `${parameter} ${change}`) };
+}
+
+const turnsIn = (body: Record<string, any>): readonly any[] => body['messages'] ?? body['contents'] ?? body['input'];
+const user: Message = { role: 'user', content: 'Hi' };
+const assistant: Message = { role: 'assistant', content: 'The answer is' };
+const call = (id: string, name = 'f'): ToolCall => ({ id, type: 'function', function: { name, arguments: '{}' } });
+const tool = (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object', properties: { a: {} } } } });
+
+describe('an answer that the caller began', () => {
+  it.each(['anthropic claude-opus-4-6', 'bedrock anthropic.claude-sonnet-4-6', 'google gemini-3.6-flash', 'google gemini-3.5-flash-lite'])(
+    'has a message of the user behind it for %s',
+    (to) => {
+      const { body, changes } = sent(to, { messages: [user, assistant] });
+      expect(turnsIn(body)).toHaveLength(3);
+      expect(turnsIn(body).at(-1)).toMatchObject({ role: 'user' });
+      expect(changes).toEqual(['messages a user message put last']);
+    },
+  );
+
+  it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5', 'google gemini-3.5-flash', 'google gemini-2.5-flash'])(
+    'stays the last for %s',
+    (to) => {
+      const { body, changes } = sent(to, { messages: [user, assistant] });
+      expect(turnsIn(body)).toHaveLength(2);
+      expect(changes).toEqual([]);
+    },
+  );
+});
+
+it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5', 'google gemini-2.5-flash', 'openai-responses gpt-5'])(
+  'a conversation in which nobody said anything has a message of the user for %s',
+  (to) => {
+    const { body, changes } = sent(to, { messages: [{ role: 'assistant', content: '' }] });
+    expect(turnsIn(body)).toMatchObject([{ role: 'user' }]);
+    expect(JSON.stringify(turnsIn(body))).toContain('"…"');
+    expect(changes).toEqual(['messages an empty user message filled in']);
+  },
+);
+
+describe('tools', () => {
+  it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5', 'google gemini-2.5-flash'])(
+    'of one name are sent once to %s',
+    (to) => {
+      const { body, changes } = sent(to, { tools: [tool('a'), tool('b'), tool('a')] });
+      expect(JSON.stringify(body).match(/"name":"\w"/g)).toEqual(['"name":"a"', '"name":"b"']);
+      expect(changes).toEqual(['tools others of the same name dropped']);
+    },
+  );
+
+  it.each([
+    'anthropic claude-opus-4-5',
+    'bedrock anthropic.claude-sonnet-4-5',
+    'google gemini-2.5-flash',
+    'openai gpt-5',
+    'openai-responses gpt-5',
+  ])('do not have the one that the caller chose, which is an error before %s is asked', (to) => {
+    const said = { tools: [tool('a')], toolChoice: { type: 'function', function: { name: 'b' } } };
+    expect(() => sent(to, said)).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'tool_choice' }));
+  });
+
+  it.each(['openai gpt-4o', 'openai-responses gpt-5'])('have names that %s takes', (to) => {
+    const messages: Message[] = [
+      user,
+      { role: 'assistant', tool_calls: [call('c', 'files/read')] },
+      { role: 'tool', tool_call_id: 'c', content: '1' },
+    ];
+    const { body } = sent(to, { messages, tools: [tool('files/read')] });
+    expect(JSON.stringify(body)).not.toContain('files/read');
+    expect(JSON.stringify(body).match(/"files_read_[\da-f]{8}"/g)).toHaveLength(2);
+  });
+});
+
+describe('cache breakpoints', () => {
+  const marked = (ttl?: string) => ({
+    type: 'text',
+    text: 'Long.',
+    cache_control: { type: 'ephemeral', ...(ttl !== undefined && { ttl }) },
+  });
+
+  it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5'])('of an hour lose it behind a shorter one at %s', (to) => {
+    const { body, changes } = sent(to, { messages: [{ role: 'user', content: [marked('1h'), marked(), marked('1h')] }] });
+    expect(JSON.stringify(body).match(/"ttl":"1h"/g)).toHaveLength(1);
+    expect(changes).toEqual(['cache_control.ttl dropped behind a shorter one']);
+  });
+
+  it('for the whole request count as the last one', () => {
+    const rest = { cache_control: { type: 'ephemeral' } };
+    const { body, changes } = sent('anthropic claude-opus-4-5', { messages: [{ role: 'user', content: [marked('1h')] }], rest });
+    expect(body['messages'][0].content[0].cache_control).toEqual({ type: 'ephemeral', ttl: '1h' });
+    expect([body['cache_control'], changes]).toEqual([{ type: 'ephemeral' }, []]);
+  });
+});
+
+describe('calls and results', () => {
+  it('have ids of their own in one message for OpenAI', () => {
+    const results = ['1', '2'].map((content): Message => ({ role: 'tool', tool_call_id: 'c', content }));
+    const { body } = sent('openai gpt-4o', { messages: [user, { role: 'assistant', tool_calls: [call('c'), call('c')] }, ...results] });
+    const ids = body['messages'][1].tool_calls.map(({ id }: any) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(body['messages'].slice(2).map(({ tool_call_id: id }: any) => id)).toEqual(ids);
+  });
+
+  it('have images behind all results of a turn, for OpenAI', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const messages: Message[] = [
+      user,
+      { role: 'assistant', tool_calls: [call('a'), call('b')] },
+      { role: 'tool', tool_call_id: 'a', content: [image] },
+      { role: 'tool', tool_call_id: 'b', content: 'x' },
+    ];
+    const { body, changes } = sent('openai gpt-4o', { messages });
+    expect(body['messages'].slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: 'See the message after the results.' },
+      { role: 'tool', tool_call_id: 'b', content: 'x' },
+      { role: 'user', content: [{ type: 'text', text: 'The tool call a gave this:' }, image] },
+    ]);
+    expect(changes).toEqual(['messages images and files of tool results put behind the results']);
+    expect(sent('openrouter a/b', { messages }).body['messages'][2].content).toEqual([image]);
+  });
+
+  it.each(['anthropic claude-opus-4-5', 'openai gpt-4o', 'openai-responses gpt-5'])('have a result for a call without one at %s', (to) => {
+    const { body, changes } = sent(to, { messages: [user, { role: 'assistant', tool_calls: [call('c')] }, user] });
+    expect(JSON.stringify(turnsIn(body)[2])).toContain('There is no result.');
+    expect(changes).toEqual(['messages missing tool results filled in']);
+  });
+});
+
+it('thinking that does not begin the turn does not count as its beginning', () => {
+  const thought: Message = { role: 'assistant', tool_calls: [call('c')] };
+  const turn = (...messages: readonly Message[]) => [{ role: 'assistant' as const, messages }];
+  expect(beganWithoutThinking(turn(assistant, thought), (message) => message === thought)).toBe(true);
+  expect(beganWithoutThinking(turn(thought, assistant), (message) => message === thought)).toBe(false);
+  expect(beganWithoutThinking(turn({ role: 'assistant', content: ' ' }, thought), (message) => message === thought)).toBe(false);
+});
+
+it('an input of reasoning alone is refused by the endpoint', () => {
+  const input = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }];
+  expect(() => parseResponseRequest({ model: 'm', input })).toThrow(expect.objectContaining({ status: 400, param: 'input' }));
+});
