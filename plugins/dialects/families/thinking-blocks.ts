@@ -1,5 +1,5 @@
 /** What both wire formats of Claude need to carry a block of thinking through the caller, as an entry of `reasoning_details`. */
-import type { Message, ReasoningDetail } from '../../../core/chat.ts';
+import type { ContentPart, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { partsOf, type Turn } from '../../../core/wire/turns.ts';
@@ -65,13 +65,14 @@ export function beganWithoutThinking(turns: readonly Turn[], hasThinking: (messa
   for (let turn = rest.pop(); turn !== undefined; turn = rest.pop()) {
     if (turn.role === 'assistant') begin = turn.messages;
     // the text of a user begins a new turn; tool results alone continue the turn before them
-    else if (turn.results.length === 0 || (turn.parts.length > 0 && begin.length > 0)) break;
+    else if (turn.results.length === 0 || (turn.parts.some(isSaid) && begin.length > 0)) break;
   }
   const first = begin.find((message) => saysSomething(message) || hasThinking(message));
   return first !== undefined && !hasThinking(first);
 }
 
 const saysSomething = (message: Message): boolean =>
-  (message.tool_calls ?? []).length > 0 ||
-  typeof message['refusal'] === 'string' ||
-  partsOf(message).some(({ type, text }) => type !== 'text' || text?.trim() !== '');
+  (message.tool_calls ?? []).length > 0 || typeof message['refusal'] === 'string' || partsOf(message).some(isSaid);
+
+/** False for a blank text, which is not sent. */
+const isSaid = ({ type, text }: ContentPart): boolean => type !== 'text' || text?.trim() !== '';

@@ -157,6 +157,16 @@ it('thinking that does not begin the turn does not count as its beginning', () =
   expect(beganWithoutThinking(turn({ role: 'assistant', content: ' ' }, thought), (message) => message === thought)).toBe(false);
 });
 
+it('a blank text of the user, which is not sent, begins no turn', () => {
+  const turns = (text: string) => [
+    { role: 'assistant' as const, messages: [{ role: 'assistant' as const, tool_calls: [call('c')] }] },
+    { role: 'user' as const, results: [{ role: 'tool' as const, tool_call_id: 'c', content: '1' }], parts: [{ type: 'text', text }] },
+    { role: 'assistant' as const, messages: [{ role: 'assistant' as const, content: '' }] },
+  ];
+  expect(beganWithoutThinking(turns('\n'), () => false)).toBe(true);
+  expect(beganWithoutThinking(turns('Go on.'), () => false)).toBe(false);
+});
+
 it('an input of reasoning alone is refused by the endpoint', () => {
   const input = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }];
   expect(() => parseResponseRequest({ model: 'm', input })).toThrow(expect.objectContaining({ status: 400, param: 'input' }));
