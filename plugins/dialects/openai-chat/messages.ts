@@ -246,6 +246,8 @@ const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal,
  * wire: "Duplicate value for 'tool_call_id'" is a 400 of OpenAI (openclaw/openclaw#47136 and can1357/oh-my-pi#2055, 2026)
  */
 function withOwnIds(messages: readonly Message[], { callIds }: Vendor): readonly Message[] {
+  // cost: most conversations have no calls
+  if (!messages.some(({ tool_calls: calls, tool_call_id: id }) => calls !== undefined || id !== undefined)) return messages;
   const taken = callIds === 'nine' ? nineCharacters : callIds === 'forty' ? fortyCharacters : (id: string): string => id;
   let ids = new CallIds(taken);
   return messages.map((message) => {
