@@ -149,6 +149,7 @@ function edits(asked: string, one: string, reach: number): number {
 
 /**
  * The regular expression of a glob over model names: `*` matches any text, slashes included, because model ids may contain slashes.
+ * safety: line breaks included too. A limit on `free-*` counts a value with U+2028 in it, which a caller can write into a header
  * cost: each part matches only at the first place where it fits, because a
  * look-ahead is never tried again. So the time does not grow with each star.
  */
@@ -156,7 +157,7 @@ export function patternOf(glob: string): RegExp {
   const [first = '', ...others] = glob.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   const last = others.pop();
   const between = others.map((part, at) => `(?=(.*?${part}))\\${at + 1}`).join('');
-  return new RegExp(last === undefined ? `^${first}$` : `^${first}${between}.*${last}$`);
+  return new RegExp(last === undefined ? `^${first}$` : `^${first}${between}.*${last}$`, 's');
 }
 
 /** The names of models that callers can use. */

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { hash } from 'node:crypto';
 import type { Gateway } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
+import { headerValue } from '../../../../core/names.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../../_kit/gateway.ts';
 import { answers, completion, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { Step } from '../../../_kit/upstream.ts';
@@ -105,6 +106,12 @@ describe('requests per minute', () => {
       await gateway.chat({}, tenant('gold')),
     ];
     expect(tally(paying)).toEqual({ 200: 3, 429: 1 });
+  });
+
+  test('are limited for matching values with a line separator in them, so that a name which a user chose has no way out', async () => {
+    const { gateway } = await scene({ limits: [perMinute(1, { match: 'free-*' })] });
+    const sly = tenant(headerValue('free-sly\u2028name'));
+    expect([await statusOf(gateway.chat({}, sly)), await statusOf(gateway.chat({}, sly))]).toEqual([200, 429]);
   });
 
   test('of a key are limited by the key’s own limits', async () => {
