@@ -1,12 +1,15 @@
 /** The most that a request may use, before its real usage is known. */
+import { isUtf8 } from 'node:buffer';
 import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
 import { circumstancesOf } from '../../../core/money.ts';
 import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
 import type { Extent } from '../../../core/pipeline/explain.ts';
+import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { schemaOf, textOfPart, tokensPerMessage } from '../../../core/wire/estimate.ts';
+import { fieldsOf, textOf } from '../../../core/wire/fields.ts';
 
 /**
- * Tokens of an image, a sound or a file, which only the provider can count.
+ * Tokens of an image, a sound or a file without text, which only the provider can count.
  * wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025.
  */
 const tokensPerPart = 1000;
@@ -38,7 +41,17 @@ function contentOf({ content }: Message): number {
 
 function partOf(part: ContentPart): number {
   const text = textOfPart(part);
-  return text === null ? tokensPerPart : tokensIn(text);
+  return text === null ? Math.max(tokensPerPart, tokensIn(textOfFile(part))) : tokensIn(text);
+}
+
+/**
+ * The text of a file that the request carries; empty for a file of another kind, and for every other part.
+ * safety: a caller could write a long prompt into a file, and leave before the counts come
+ */
+function textOfFile(part: ContentPart): string {
+  const data = textOf(fieldsOf(part['file'])['file_data']) ?? '';
+  const bytes = Buffer.from(parseDataUrl(data)?.data ?? data, 'base64');
+  return isUtf8(bytes) ? bytes.toString() : '';
 }
 
 function callsOf({ tool_calls: calls }: Message): number {

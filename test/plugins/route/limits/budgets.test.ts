@@ -141,6 +141,19 @@ describe('a budget', () => {
     expect(Number(gateway.records[1]?.cost)).toBeGreaterThan(0.001);
   });
 
+  test.each(['data:text/plain;base64,', 'data:application/octet-stream;base64,', ''])(
+    'counts a file of text as its text before a provider is asked, whatever type it is said to have: %j',
+    async (start) => {
+      const { gateway } = await scene({ limits: [budget('0.005')] });
+      const asked = (tokens: number): object => {
+        const file = { filename: 'notes.txt', file_data: start + Buffer.from(' word'.repeat(tokens)).toString('base64') };
+        return { messages: [{ role: 'user', content: [{ type: 'file', file }] }] };
+      };
+      expect(await statusOf(gateway.chat(asked(5000), tenant('acme')))).toBe(402);
+      expect(await statusOf(gateway.chat(asked(100), tenant('acme')))).toBe(200);
+    },
+  );
+
   test('holds the price of the most expensive candidate', async () => {
     const able = { streaming: true };
     const dear = { prompt: '0.0001', completion: '0.0001' };
