@@ -10,7 +10,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import type { Fields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 import { keyCommands } from './commands/commands.ts';
 import { Holders } from './holders.ts';
 import type { Holder } from './holders.ts';
@@ -79,12 +79,15 @@ const deepest = 4;
  * Whether a field of the request, or a field inside it, names further models.
  * wire: `providerOptions.gateway.models` (Vercel AI Gateway: Provider options), `orq.fallbacks` (orq.ai: AI Gateway fallbacks)
  */
-const namesModels = (field: string, value: unknown, depth = deepest): boolean =>
-  otherModels.includes(field) ||
-  (depth > 0 &&
-    typeof value === 'object' &&
-    value !== null &&
-    Object.entries(value).some(([inner, one]) => namesModels(inner, one, depth - 1)));
+function namesModels(field: string, value: unknown, depth = deepest): boolean {
+  if (otherModels.includes(field)) return true;
+  if (depth === 0) return false;
+  // cost: `Object.entries` of a list of ten million numbers would take a gigabyte
+  if (Array.isArray(value)) return value.some((item) => namesModels('', item, depth - 1));
+  const inside = fieldsOf(value);
+  for (const inner in inside) if (namesModels(inner, inside[inner], depth - 1)) return true;
+  return false;
+}
 
 const withOtherModels = (fields: Fields): readonly string[] =>
   Object.entries(fields).flatMap(([field, value]) => (namesModels(field, value) ? [field] : []));
