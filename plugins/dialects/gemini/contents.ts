@@ -236,7 +236,8 @@ const withSignature = (part: WirePart, thoughtSignature: string | null): WirePar
 
 /**
  * The object in a tool's result, or null if the result must go out as text.
- * wire: `response` is a google.protobuf.Struct, whose numbers are doubles. A
- * number of sixteen or more digits may lose some, so such a result stays text.
+ * wire: `response` is a google.protobuf.Struct, whose numbers are doubles. A number of sixteen or more digits may lose some. A
+ * `$ref` in it names a file beside it, and any other name is a 400: "does not match to a display_name" (vercel/ai#14369,
+ * 2026-07). A tool gives one where it reads a JSON Schema or an OpenAPI document.
  */
-const resultIn = (text: string): object | null => (/\d{16}/.test(text) ? null : objectIn(text));
+const resultIn = (text: string): object | null => (/\d{16}|"\$ref"\s*:/.test(text) ? null : objectIn(text));

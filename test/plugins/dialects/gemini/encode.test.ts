@@ -532,6 +532,9 @@ describe('tool turns', () => {
     ['nothing', '', { output: '' }],
     ['an object', '{"a":[1]}', { a: [1] }],
     ['an object with a number that JSON.parse would change', '{"id":12345678901234567890}', { output: '{"id":12345678901234567890}' }],
+    ['an object with a reference', '{"items": {"$ref" : "#/$defs/Place"}}', { output: '{"items": {"$ref" : "#/$defs/Place"}}' }],
+    ['an object that has the word for references as a value', '{"key":"$ref"}', { key: '$ref' }],
+    ['an object whose text speaks of a reference', '{"said":"{\\"$ref\\":1}"}', { said: '{"$ref":1}' }],
   ])('have an object in place of %s', (_, content, response) => {
     expect(turn([result('c1', content), result('c2', 'x')])).toMatchObject([
       {},
