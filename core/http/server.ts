@@ -228,11 +228,15 @@ function createApp(shared: Shared): H3 {
     const refuseMethod = refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline);
     app.all(path, (event) => serve(event, refuseMethod));
   }
-  const plain = [...allowed.keys()].filter((path) => !/[:*]/.test(path));
+  const refused = new Set(endpoints.filter(isRefusal).map(({ path }) => path));
+  const plain = [...allowed.keys()].filter((path) => !/[:*]/.test(path) && !refused.has(path));
   const refusePath = refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline);
   app.all('/**', (event) => serve(event, refusePath));
   return app;
 }
+
+/** Whether an endpoint says nothing but why the gateway does not have it: no hint leads there. */
+const isRefusal = ({ about }: Endpoint): boolean => about?.status?.every((status) => status >= 400) === true;
 
 /** A completion request whose path only h3 recognises: it has a query, or escaped characters. */
 async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPResponse> {

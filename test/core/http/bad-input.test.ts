@@ -367,6 +367,11 @@ describe('a request', () => {
     expect(await (await (await serving()).get(path)).json()).toMatchObject({ error: { message: `There is no GET ${path}. ${hint}` } });
   });
 
+  it.each(['/v1/moderations', '/v1/conversation'])('for %s does not name a near path that only refuses', async (path) => {
+    const { message } = await errorOf(await (await serving()).get(path));
+    expect(message).not.toContain('/v1/conversations');
+  });
+
   it.each<['GET' | 'DELETE' | 'POST' | 'PUT', string, string]>([
     ['GET', '/v1/chat/completions', 'POST'],
     ['DELETE', '/v1/chat/completions', 'POST'],
