@@ -106,7 +106,7 @@ function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
   return keyword === 'items' && isFields(value) ? cleaned(value, dropped) : value;
 }
 
-const isObjectSchema = ({ type, properties }: Fields): boolean =>
+export const isObjectSchema = ({ type, properties }: Fields): boolean =>
   type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));
 
 /**
@@ -121,7 +121,7 @@ const hasMap = (schema: unknown): boolean =>
   isFields(schema) && (isMap(schema) || Object.entries(schema).some(([keyword, value]) => schemasIn(keyword, value).some(hasMap)));
 
 /** The schemas in the value of a keyword. */
-function schemasIn(keyword: string, value: unknown): readonly unknown[] {
+export function schemasIn(keyword: string, value: unknown): readonly unknown[] {
   if (named.has(keyword)) return Object.values(fieldsOf(value));
   if (listed.has(keyword) || keyword === 'items') return Array.isArray(value) ? (value as unknown[]) : [value];
   return none;

@@ -1,9 +1,12 @@
 /**
- * Which parameters each family of OpenAI's models refuses, on chat completions
- * and on Responses. Parameters have their names of chat completions.
+ * Which parameters each family of OpenAI's models refuses, on chat completions and on
+ * Responses, and which schemas they take. Parameters have their names of chat completions.
  */
-
-import type { Reasoning } from '../../../core/chat.ts';
+import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { isObjectSchema, schemasIn } from './claude-schema.ts';
+import { isClaude } from './claude.ts';
 
 /** A family of models that refuse the same parameters. */
 export interface OpenaiFamily {
@@ -89,3 +92,41 @@ export function completeSchema(schema: object): object {
 }
 
 const composing = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;
+
+/**
+ * The request of a caller of the Messages API, with `strict` only where its schema can be strict. A caller of another API
+ * wrote its schemas for OpenAI, and gets the refusal of the provider.
+ * wire: each object of a strict schema is closed and requires all its properties, else 400 `invalid_json_schema` "'required' is
+ * required to be supplied and to be an array including every key in properties" (OpenAI: Structured outputs). The Messages API takes
+ * optional properties, and its SDKs write them (BerriAI/litellm#38211).
+ */
+export function withPossibleStrict(request: ChatRequest, target: Target, dropped: (parameter: string) => void): ChatRequest {
+  if (request.form !== 'messages' || isClaude(target)) return request;
+  const { responseFormat, tools } = request;
+  const described = responseFormat?.json_schema;
+  const isFormatLoose = described?.strict === true && !canBeStrict(described.schema);
+  const isToolLoose = tools?.some(isLoose) === true;
+  if (isFormatLoose) dropped('response_format.json_schema.strict');
+  if (isToolLoose) dropped('tools.function.strict');
+  return {
+    ...request,
+    ...(isFormatLoose && { responseFormat: { ...responseFormat, type: 'json_schema', json_schema: { ...described, strict: false } } }),
+    ...(isToolLoose && { tools: tools.map(loosened) }),
+  };
+}
+
+const isLoose = ({ function: described }: Tool): boolean => described?.strict === true && !canBeStrict(described.parameters);
+
+const loosened = (tool: Tool): Tool =>
+  tool.function !== undefined && isLoose(tool) ? { ...tool, type: tool.type, function: { ...tool.function, strict: false } } : tool;
+
+const canBeStrict = (schema: unknown): boolean =>
+  !isFields(schema) ||
+  (isComplete(schema) && Object.entries(schema).every(([keyword, value]) => schemasIn(keyword, value).every(canBeStrict)));
+
+/** Whether a schema, unless it is none of an object, allows its own properties alone and requires all of them. */
+function isComplete(schema: Fields): boolean {
+  if (!isObjectSchema(schema)) return true;
+  const required = new Set(listOf(schema['required']));
+  return schema['additionalProperties'] === false && Object.keys(fieldsOf(schema['properties'])).every((name) => required.has(name));
+}

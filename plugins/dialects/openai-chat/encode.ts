@@ -11,7 +11,7 @@ import { refuseUnknownChoice, withAllowedTools } from '../families/allowed-tools
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { asksFor, refuseManyStops, refuseSeveral } from '../families/missing.ts';
-import { completeSchema, takes } from '../families/openai-models.ts';
+import { completeSchema, takes, withPossibleStrict } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
@@ -47,7 +47,8 @@ class Draft {
     this.#habits = habitsOf(vendor, target);
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     refuseUnknownChoice(request);
-    const own = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
+    const dropped = (parameter: string): void => this.adjustments.add(parameter, 'dropped');
+    const own = withPossibleStrict(withoutForeign(request, vendor, dropped), target, dropped);
     this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
     const { reasoning } = target;
     const isChosen = reasoning.isAutomatic === true && reasoning.effort !== 'none';

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
-import { completeSchema } from '../families/openai-models.ts';
+import { completeSchema, withPossibleStrict } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';
 import { refuseNone } from '../families/thinkers.ts';
@@ -61,7 +61,7 @@ class Draft {
   readonly #isOwn: boolean;
 
   constructor(request: ChatRequest, target: Target, habits: Habits) {
-    this.#request = request;
+    this.#request = withPossibleStrict(request, target, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#isOwn = request.form === form;
     this.#own = request.native?.fields ?? {};
     this.#target = target;
