@@ -3,7 +3,7 @@ export const doorNames = ['chat', 'completions', 'messages', 'count_tokens', 're
 
 // as the plugins of `endpoints/` open them: without /v1 too, and at Azure's paths
 const pattern =
-  /^(?:\/v1|\/[^/]+\/deployments\/[^/]+)?\/(?:(chat)\/completions|messages\/(count_tokens)|(completions|messages|responses|embeddings))$/;
+  /^(?:\/v1|\/[^/]+\/deployments\/[^/]+)?\/(?:(chat)\/completions|messages\/(count_tokens)|(completions|messages|responses|embeddings))$|^\/[^/]+\/(responses)$/;
 
 /** The door that has this path; null for every other path. @param path as in the record */
 export function doorOf(path: string): string | null {

@@ -58,7 +58,8 @@ export default definePlugin({
     };
     // before all other plugins, so that they see the whole conversation. cost: requests of other doors wait for no promise
     hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
-    for (const prefix of ['/v1', '']) {
+    // the clients of Azure ask below /openai
+    for (const prefix of ['/v1', '', '/:host']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
       for (const endpoint of absentUnder(prefix)) routes.add(endpoint);
       routes.add({

@@ -45,6 +45,18 @@ describe('the SDK for Azure', () => {
       ['text', 'answered'],
     ]);
   });
+
+  it('reaches the door of responses, whose path names no deployment, and what refuses', async () => {
+    const { url } = await gatewayOf({
+      providers: { mock: { dialect: 'mock' } },
+      models: [{ id: 'text', free: true, providers: [{ providerId: 'mock' }] }],
+    });
+    const client = new AzureOpenAI({ endpoint: url, apiKey: 'k', apiVersion: '2025-04-01-preview', maxRetries: 0 });
+    expect((await client.responses.create({ model: 'text', input: 'hi' })).output_text).not.toBe('');
+    expect((await client.responses.stream({ model: 'text', input: 'hi' }).finalResponse()).output_text).not.toBe('');
+    await expect(client.responses.retrieve('resp_1')).rejects.toMatchObject({ code: 'record_not_found' });
+    await expect(client.conversations.create()).rejects.toThrow('previous_response_id');
+  });
 });
 
 describe('the models', () => {

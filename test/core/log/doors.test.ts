@@ -12,6 +12,7 @@ const paths: [string, string][] = [
   ['/v1/messages/count_tokens', 'count_tokens'],
   ['/v1/responses', 'responses'],
   ['/responses', 'responses'],
+  ['/openai/responses', 'responses'],
   ['/v1/embeddings', 'embeddings'],
   ['/embeddings', 'embeddings'],
 ];

@@ -212,7 +212,10 @@ const operations = (): Operation[] =>
     })),
   );
 
-const tableName = ({ method, path }: Operation): string => `${method} ${path.replace(/^\/v1\//, '/')}`;
+/** What stands before a path of the table: nothing, `/v1`, or the host of Azure's paths. */
+const prefixOf = (path: string): string => /^\/(?:v1|\{host\}(?!\/deployments))(?=\/)/.exec(path)?.[0] ?? '';
+
+const tableName = ({ method, path }: Operation): string => `${method} ${path.slice(prefixOf(path).length)}`;
 
 const casesOf = (operation: Operation): Case[] => {
   const name = tableName(operation);
@@ -220,8 +223,8 @@ const casesOf = (operation: Operation): Case[] => {
 };
 
 const send = async ({ method, path }: Operation, one: Case, who: string | null): Promise<Response> => {
-  const own = (one.path ?? path).replace(/^(?=\/)/, path.startsWith('/v1/') ? '/v1' : '');
-  return await gateway.ask(one.path === undefined ? path : own, {
+  const wanted = one.path === undefined ? path : one.path.replace(/^(?=\/)/, prefixOf(path));
+  return await gateway.ask(wanted.replace('{host}', 'openai'), {
     method,
     headers: { ...(who !== null && as(who)), ...(one.body !== undefined && json), ...one.headers },
     ...(one.body !== undefined && { body: JSON.stringify(one.body) }),
@@ -379,7 +382,7 @@ describe('the OpenAPI document', () => {
     for (const name of ['kept', 'ended']) await gateway.post({ name }, { path: '/api/keys', headers: as(adminKey) });
     const faults: string[] = [];
     for (const operation of operations()) {
-      if (operation.path.startsWith('/v1/responses/')) [made.response, made.deleted] = [await response(), await response()];
+      if (/^\/[^/]+\/responses\//.test(operation.path)) [made.response, made.deleted] = [await response(), await response()];
       for (const one of casesOf(operation)) {
         const answer = send(operation, one, keyFor(operation));
         if (operation.path.endsWith('/stream')) void gateway.post(chat, { headers: as(key) }).then(async (reply) => await reply.text());

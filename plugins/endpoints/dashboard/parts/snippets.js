@@ -32,8 +32,8 @@ export function chatOf(request, lost = new Set()) {
 /** The system takes no argument of more than 128 kB, so a longer body comes from standard input. */
 const longest = 100_000;
 
-/** The path of a door that names the model in its path; the body of a logged request names it too. */
-const named = /^\/:host\/deployments\/:model(?=\/)/;
+/** How the paths of Azure begin. Where such a path names the model, the body of a logged request names it too. */
+const named = /^\/:host(?:\/deployments\/:model)?(?=\/)/;
 
 /**
  * @param {any} body @param {Record<string, string>} [metadata]

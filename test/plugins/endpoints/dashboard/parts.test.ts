@@ -560,6 +560,7 @@ describe('a snippet of a request', () => {
   test.each([
     ['/:host/deployments/:model/embeddings', '/v1/embeddings'],
     ['/:host/deployments/:model/completions', '/v1/completions'],
+    ['/:host/responses', '/v1/responses'],
     ['/v1/messages', '/v1/messages'],
     ['/responses', '/responses'],
   ])('for curl of a request through %s asks %s, because the body has the model', (path, asked) => {
