@@ -106,6 +106,7 @@ export function withPossibleStrict(request: ChatRequest, target: Target, dropped
   const described = responseFormat?.json_schema;
   const isFormatLoose = described?.strict === true && !canBeStrict(described.schema);
   const isToolLoose = tools?.some(isLoose) === true;
+  if (!isFormatLoose && !isToolLoose) return request;
   if (isFormatLoose) dropped('response_format.json_schema.strict');
   if (isToolLoose) dropped('tools.function.strict');
   return {
