@@ -57,10 +57,10 @@ export function turnsWithInstructions(given: readonly Message[]): readonly (Turn
 /**
  * Encodes the turns as messages. Turns of the assistant without content are left out, and a user message without
  * content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted; if
- * the last one is, and the model takes no beginning of its answer, such a message is put behind it.
+ * the last one is, and the model takes no beginning of its answer, such a message is put behind it, but not behind a paused answer.
  */
 export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
-  const endsAsUser = refusesPrefill(conversation.target);
+  const endsAsUser = refusesPrefill(conversation.target) && !isPaused(turns.at(-1));
   const messages = turns
     .map((turn, at) => encodeTurn(turn, at === turns.length - 1 && !endsAsUser, conversation))
     .filter(({ content }) => content.length > 0);
@@ -71,6 +71,16 @@ export function encodeTurns(turns: readonly (Turn | Instructions)[], conversatio
   const isEnded = !endsAsUser || messages.at(-1)?.role !== 'assistant';
   if (!isEnded) adjust('messages', 'a user message put last');
   return [...(isBegun ? [] : [asUser]), ...messages, ...(isEnded ? [] : [asUser])];
+}
+
+/**
+ * Whether the provider paused the answer behind a block of its own: a tool that it runs, or a summary.
+ * wire: sent back as it is, such an answer goes on, at models without prefill too (Anthropic: Handling stop reasons, `pause_turn`;
+ * Compaction, `pause_after_compaction`); with a message behind it, a tool that still runs has no result
+ */
+function isPaused(turn: Turn | Instructions | undefined): boolean {
+  const last = turn?.role === 'assistant' ? turn.messages.at(-1) : undefined;
+  return last !== undefined && partsOf(last).at(-1)?.native?.fields['type'] !== undefined;
 }
 
 const asUser: WireMessage = { role: 'user', content: [dots] };

@@ -9,6 +9,7 @@ import { beganWithoutThinking } from '../../../plugins/dialects/families/thinkin
 import gemini from '../../../plugins/dialects/gemini/index.ts';
 import chat from '../../../plugins/dialects/openai-chat/index.ts';
 import responses from '../../../plugins/dialects/openai-responses/index.ts';
+import { parseMessages } from '../../../plugins/endpoints/messages/parse/request.ts';
 import { parseResponseRequest } from '../../../plugins/endpoints/responses/parse.ts';
 import { requestOf, targetOf } from '../../contract/dialect.ts';
 
@@ -49,6 +50,17 @@ describe('an answer that the caller began', () => {
       expect(changes).toEqual([]);
     },
   );
+
+  it.each([
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+    { type: 'compaction', content: 'What was said.' },
+  ])('stays the last where Claude paused it behind a block of the type $type', (block) => {
+    const paused = { role: 'assistant', content: [{ type: 'text', text: 'I search.' }, block] };
+    const { body, changes } = sent('anthropic claude-opus-4-6', parseMessages({ model: 'm', messages: [user, paused] }, {}));
+    expect(turnsIn(body).at(-1)).toEqual(paused);
+    expect(changes).toEqual([]);
+  });
 });
 
 it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5', 'google gemini-2.5-flash', 'openai-responses gpt-5'])(
