@@ -68,13 +68,20 @@ export function withToolsOnce(request: ChatRequest, adjust: (parameter: string, 
   return { ...request, tools };
 }
 
+/** Whether a tool is called so. A tool without a name may be a set, such as those of an MCP server, and have a tool of any name. */
+function mayBeNamed(tool: Tool, name: string): boolean {
+  const own = nameOf(tool);
+  // a tool of a namespace has a name of its own there
+  return own === undefined || own === name || tool.native?.fields['member'] === name;
+}
+
 /**
  * Throws `unsupported_value` for a choice that names none of the tools: no model could call it.
  * wire: such a choice is a 400 everywhere (OpenAI: error text "Tool choice 'function' not found in 'tools' parameter")
  */
 export function refuseUnknownChoice({ tools, toolChoice }: ChatRequest): void {
   const name = typeof toolChoice === 'object' ? toolChoice?.function?.name : undefined;
-  if (name === undefined || tools === null || tools.length === 0 || tools.some((tool) => nameOf(tool) === name)) return;
+  if (name === undefined || tools === null || tools.length === 0 || tools.some((tool) => mayBeNamed(tool, name))) return;
   throw new GatewayError(
     'unsupported_value',
     `"tool_choice" names "${name.slice(0, 64)}", and no tool of this name can be sent to this provider.`,

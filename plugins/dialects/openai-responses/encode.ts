@@ -142,7 +142,7 @@ class Draft {
     if (native?.fields['additional'] === true) return [];
     // a namespace is one tool here and several in the gateway, and the first of them holds the whole namespace
     if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
-    if (native?.fields['type'] !== undefined) return native.fields;
+    if (native?.fields['type'] !== undefined) return withName(native.fields, described?.name);
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
     if (type === 'custom') {
       throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', {
@@ -238,10 +238,18 @@ function flat(tool: unknown): unknown {
   return { ...more, ...named };
 }
 
+/** A tool in this API's own words, with the name that the wire takes. */
+const withName = (own: Fields, name: unknown): Fields => (own['name'] === undefined || name === undefined ? own : { ...own, name });
+
 function choiceOf(choice: ToolChoice, customNames: ReadonlySet<unknown>): unknown {
   if (typeof choice === 'string') return choice;
-  if (choice.native !== undefined) return choice.native.fields;
   const { allowed_tools: allowed } = choice;
+  if (choice.native !== undefined) {
+    const named = listOf(fieldsOf(allowed)['tools']).map((tool) => fieldsOf(fieldsOf(tool)['function'])['name']);
+    const { tools } = choice.native.fields;
+    const own = Array.isArray(tools) && { tools: tools.map((tool: unknown, at) => (isFields(tool) ? withName(tool, named[at]) : tool)) };
+    return { ...choice.native.fields, ...own };
+  }
   if (isFields(allowed)) {
     return {
       type: 'allowed_tools',
@@ -259,7 +267,7 @@ const instructionsIn = (messages: readonly Message[]): Message | null =>
 
 /** Names of tools whose input is plain text. For other APIs they are functions. */
 const customNamesIn = (tools: readonly Tool[] | null): ReadonlySet<unknown> =>
-  new Set((tools ?? []).flatMap(({ native }) => (native?.fields['type'] === 'custom' ? [native.fields['name']] : [])));
+  new Set((tools ?? []).flatMap(({ native, function: described }) => (native?.fields['type'] === 'custom' ? [described?.name] : [])));
 
 function formatOf({ type, json_schema: described, ...more }: ResponseFormat): Fields | undefined {
   if (type === 'text') return undefined;

@@ -94,6 +94,34 @@ describe('tools', () => {
     expect(() => sent(to, said)).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'tool_choice' }));
   });
 
+  it('of a set whose names nobody knows before may be chosen at Anthropic', () => {
+    const choice = { type: 'tool', name: 'search' };
+    const asked = { model: 'm', messages: [user], tools: [{ type: 'mcp_toolset', mcp_server_name: 's' }], tool_choice: choice };
+    expect(sent('anthropic claude-opus-4-5', parseMessages(asked, {})).body['tool_choice']).toEqual(choice);
+  });
+
+  it('of a namespace may be chosen by their own names at OpenAI', () => {
+    const tools = [{ type: 'namespace', name: 'crm', tools: [{ type: 'function', name: 'find', parameters: {} }] }];
+    const choice = { type: 'function', name: 'find' };
+    const { request } = parseResponseRequest({ model: 'm', input: 'Hi', tools, tool_choice: choice });
+    expect(sent('openai-responses gpt-5', request).body).toMatchObject({ tools, tool_choice: choice });
+  });
+
+  it.each([
+    ['the custom tool that is chosen', { type: 'custom', name: 'files/read' }],
+    ['the tools that are allowed', { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'custom', name: 'files/read' }] }],
+  ])('have the same names everywhere in a request of the Responses API: %s', (_, choice) => {
+    const input = [
+      { type: 'custom_tool_call', call_id: 'c', name: 'files/read', input: 'a' },
+      { type: 'custom_tool_call_output', call_id: 'c', output: '1' },
+    ];
+    const { request } = parseResponseRequest({ model: 'm', input, tools: [{ type: 'custom', name: 'files/read' }], tool_choice: choice });
+    const { body } = sent('openai-responses gpt-5', request);
+    expect(JSON.stringify(body)).not.toContain('files/read');
+    expect(JSON.stringify(body['tool_choice'])).toMatch(/"type":"custom","name":"files_read_[\da-f]{8}"/);
+    expect(JSON.stringify(body).match(/"files_read_[\da-f]{8}"/g)).toHaveLength(3);
+  });
+
   it.each(['openai gpt-4o', 'openai-responses gpt-5'])('have names that %s takes', (to) => {
     const messages: Message[] = [
       user,
