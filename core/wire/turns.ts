@@ -132,7 +132,7 @@ export function withPairedResults(messages: readonly Message[], adjust: (paramet
   return isChanged ? paired : messages;
 }
 
-/** The calls of each message, by its number, and the call of each result: the last one with its id that comes before it. */
+/** The calls of each message of the assistant, by its number, and the call of each result: the last one with its id that comes before it. */
 function matched(messages: readonly Message[]): {
   readonly slots: ReadonlyMap<number, readonly Slot[]>;
   readonly places: ReadonlyMap<Message, Slot>;
@@ -141,7 +141,8 @@ function matched(messages: readonly Message[]): {
   const places = new Map<Message, Slot>();
   const latest = new Map<string | undefined, Namesakes>();
   for (const [at, message] of messages.entries()) {
-    const own = (message.tool_calls ?? []).map(({ id }): Slot => ({ id, results: [] }));
+    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+    const own = calls.map(({ id }): Slot => ({ id, results: [] }));
     if (own.length > 0) slots.set(at, own);
     for (const [id, all] of Map.groupBy(own, (slot) => slot.id)) latest.set(id, { slots: all, answered: 0 });
     const called = message.role === 'tool' ? latest.get(message.tool_call_id) : undefined;

@@ -189,6 +189,19 @@ describe('calls and results', () => {
   });
 });
 
+it.each(['anthropic claude-opus-4-5', 'bedrock anthropic.claude-sonnet-4-5', 'google gemini-2.5-flash', 'openai-responses gpt-5'])(
+  'a result of a call that a message of the user holds is a text for %s, because no model made the call',
+  (to) => {
+    const messages: Message[] = [
+      { ...user, tool_calls: [call('c')] },
+      { role: 'tool', tool_call_id: 'c', content: '1' },
+    ];
+    const { body, changes } = sent(to, { messages });
+    expect(JSON.stringify(turnsIn(body))).toContain('The tool call c gave this result:');
+    expect(changes).toContain('messages tool results without a call sent as text');
+  },
+);
+
 it('thinking that does not begin the turn does not count as its beginning', () => {
   const thought: Message = { role: 'assistant', tool_calls: [call('c')] };
   const turn = (...messages: readonly Message[]) => [{ role: 'assistant' as const, messages }];
