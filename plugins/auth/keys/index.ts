@@ -72,6 +72,8 @@ export default definePlugin({
 
 /** Fields in which callers name further models to a provider that is a gateway itself, such as OpenRouter or LiteLLM. */
 const otherModels: readonly string[] = ['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
+/** Fields of a JSON schema that hold names of the caller's: a property `models` of an answer asks no model (vLLM: `structured_outputs.json`). */
+const schemaNames: readonly string[] = ['properties', '$defs', 'definitions'];
 /** How deep in a field of the request such a field is looked for. */
 const deepest = 4;
 
@@ -85,7 +87,8 @@ function namesModels(field: string, value: unknown, depth = deepest): boolean {
   // cost: `Object.entries` of a list of ten million numbers would take a gigabyte
   if (Array.isArray(value)) return value.some((item) => namesModels('', item, depth - 1));
   const inside = fieldsOf(value);
-  for (const inner in inside) if (namesModels(inner, inside[inner], depth - 1)) return true;
+  const isOfSchema = schemaNames.includes(field);
+  for (const inner in inside) if (namesModels(isOfSchema ? '' : inner, inside[inner], depth - 1)) return true;
   return false;
 }
 

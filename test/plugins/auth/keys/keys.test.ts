@@ -186,6 +186,19 @@ describe('auth/keys', () => {
     expect(records[0]?.adjustments).toEqual([{ parameter: field, change: 'dropped' }]);
   });
 
+  it.each<[string, object]>([
+    ['guided_json', { type: 'object', properties: { models: { type: 'array' } } }],
+    ['structured_outputs', { json: { $defs: { models: { type: 'array' } }, properties: { cars: { $ref: '#/$defs/models' } } } }],
+  ])(
+    'passes on the schema in `%s` whose properties are called as such a field, where the key has a list of models',
+    async (field, value) => {
+      const up = await provider();
+      const { chat } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key, models: ['plain'] }] });
+      expect((await chat({ [field]: value }, bearer)).status).toBe(200);
+      expect(up.asked[0]?.json).toHaveProperty(field, value);
+    },
+  );
+
   it.each(['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'])(
     'does not pass on `%s` of the Messages API to a provider of that API, where the key has a list of models',
     async (field) => {
