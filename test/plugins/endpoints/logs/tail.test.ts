@@ -173,8 +173,8 @@ describe('a client that comes back', () => {
     const seen = scene.log.add({ createdAt: at(10) });
     await (await watch()).leave();
     const missed = aRecord({ createdAt: at(5) });
-    for (const record of [aRecord({ createdAt: at(20) }), aRecord({ createdAt: at(6), model: 'other' }), missed])
-      scene.log.announce(record);
+    const records = [aRecord({ createdAt: at(20) }), aRecord({ createdAt: at(6), model: 'other' }), missed];
+    for (const record of records) scene.log.announce(record);
     const tail = await watch('?model=plain', { 'last-event-id': seen.id });
     expect((await tail.next())?.id).toBe(missed.id);
     await tail.leave();
