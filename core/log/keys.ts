@@ -12,9 +12,20 @@ export interface KeptKey {
   readonly data: string | null;
 }
 
-/** What has changed since a version. */
-export interface KeptChanges {
+/**
+ * The newest change that a reader knows. A database that was restored from a backup, or was behind when it took over, gives the same
+ * versions to other changes, so the time of the change is compared too.
+ */
+export interface NewestChange {
   readonly version: number;
+  /** Epoch milliseconds; null: no event of this version is on the audit list. */
+  readonly changedAt: number | null;
+}
+
+export const noChange: NewestChange = { version: 0, changedAt: null };
+
+/** What has changed since the newest change that the reader knew. */
+export interface KeptChanges extends NewestChange {
   readonly keys: readonly KeptKey[];
   /** True: `keys` has every key that is kept, and not only the changed ones. */
   readonly isWhole: boolean;
@@ -59,8 +70,8 @@ export interface KeyEventQuery {
 export interface KeyTable {
   /** Identifies the database, so that keys of one database are not taken for those of another. */
   readonly place: string;
-  /** cost: called every other second; where nothing has changed, it is one look into an index. */
-  changes(since: number): Promise<KeptChanges>;
+  /** cost: called every other second; where nothing has changed, it is one statement with two looks into an index. */
+  changes(since: NewestChange): Promise<KeptChanges>;
   /**
    * Writes the key and its line of the audit list together, and gives its new version. Null: somebody else has changed the key meanwhile.
    */

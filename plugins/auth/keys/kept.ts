@@ -4,6 +4,7 @@
  */
 import { earliest, momentOf } from '../../../core/api-key.ts';
 import type { KeyEntry, KeyHash } from '../../../core/api-key.ts';
+import { noChange } from '../../../core/log/keys.ts';
 import type { KeptKey, KeyTable } from '../../../core/log/keys.ts';
 import { amountsOf } from './settings.ts';
 import type { KeySettings } from './settings.ts';
@@ -37,7 +38,7 @@ export class KeptKeys {
   readonly #listeners = new Set<(changed: Changed) => void>();
   /** The versions of the keys that this process has written since the newest read began. */
   #written = new Map<string, number>();
-  #version = 0;
+  #newest = noChange;
   #reading: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #isRead = false;
@@ -85,10 +86,10 @@ export class KeptKeys {
 
   async #read(table: KeyTable): Promise<void> {
     const written = (this.#written = new Map<string, number>());
-    const { version, keys, isWhole } = await table.changes(this.#version);
+    const { keys, isWhole, version, changedAt } = await table.changes(this.#newest);
     const found = new Set(keys.map(({ name }) => name));
     const gone = isWhole ? [...this.#keys.keys()].filter((name) => !found.has(name)) : [];
-    this.#version = version;
+    this.#newest = { version, changedAt };
     this.#isRead = true;
     const read = [...keys, ...gone.map((name) => ({ name, version, data: null }))];
     // this process may have written a key meanwhile, and the read has it as it was before
@@ -98,7 +99,7 @@ export class KeptKeys {
   /** Takes a key that this process has just written. */
   take(key: KeptKey): void {
     // a read was faster, and may know of a later change
-    if (key.version <= this.#version) return;
+    if (key.version <= this.#newest.version) return;
     this.#written.set(key.name, key.version);
     this.#take([key]);
   }

@@ -33,7 +33,7 @@ export type KeyStore = Omit<KeyTable, 'place'>;
 function statementsOf({ placeholder, list }: Pick<KeyDatabase, 'placeholder' | 'list'>) {
   const [first = '', second, third, fourth, fifth, sixth] = [1, 2, 3, 4, 5, 6].map(placeholder);
   return {
-    newest: 'select coalesce(max(version), 0) as version from gateway_keys',
+    newest: `select coalesce(max(version), 0) as newest, (select at from gateway_key_events where id = ${first}) as "changedAt" from gateway_keys`,
     after: `select name, version, data from gateway_keys where version > ${first} order by version`,
     one: `select version, data from gateway_keys where name = ${first}`,
     tell: `insert into gateway_key_events (at, name, action, actor, address, details)
@@ -56,18 +56,25 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
     yield [sql.put, [name, version, data]];
     return version;
   }
+  const newestAnd = async (version: number): Promise<{ newest: number; changedAt: number | null }> => {
+    const [row] = await all(sql.newest, [version]);
+    const at = row?.['changedAt'] ?? null;
+    return { newest: Number(row?.['newest']), changedAt: at === null ? null : Number(at) };
+  };
   return {
     async changes(since): Promise<KeptChanges> {
-      const newest = Number((await all(sql.newest, []))[0]?.['version']);
-      if (newest === since) return { version: since, keys: [], isWhole: false };
+      const { newest, changedAt } = await newestAnd(since.version);
+      const isSame = changedAt === since.changedAt;
+      if (isSame && newest === since.version) return { ...since, keys: [], isWhole: false };
       // the database was replaced by another one since it was read
-      const from = newest < since ? 0 : since;
+      const from = isSame && newest > since.version ? since.version : 0;
       const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({
         name: String(name),
         version: Number(version),
         data: data as string | null,
       }));
-      return { version: Math.max(newest, keys.at(-1)?.version ?? 0), keys, isWhole: from === 0 };
+      const version = Math.max(newest, keys.at(-1)?.version ?? 0);
+      return { version, changedAt: (await newestAnd(version)).changedAt, keys, isWhole: from === 0 };
     },
     write: (written: KeyChange) => change(write(written)),
     async events({ name, before, limit }: KeyEventQuery): Promise<readonly NumberedKeyEvent[]> {

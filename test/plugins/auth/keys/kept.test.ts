@@ -1,7 +1,8 @@
 /** The keys of the store that this process knows, while the store answers late. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { KeptChanges, KeptKey, KeyTable } from '../../../../core/log/keys.ts';
+import { noChange } from '../../../../core/log/keys.ts';
+import type { KeptChanges, KeptKey, KeyTable, NewestChange } from '../../../../core/log/keys.ts';
 import { KeptKeys } from '../../../../plugins/auth/keys/kept.ts';
 import { plainSettings } from '../../../../plugins/auth/keys/settings.ts';
 
@@ -19,7 +20,8 @@ function slowStore(isWhole = true) {
   return {
     table,
     asked: asked.promise,
-    answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole }),
+    answer: (keys: readonly KeptKey[]) =>
+      answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), changedAt: 0, keys, isWhole }),
   };
 }
 
@@ -74,7 +76,7 @@ test('a key that this process makes is not lost to two reads at one time: there 
       most = Math.max(most, ++running);
       await nextTurn();
       running--;
-      return { version: 1, keys: [keyOf('first', 1)], isWhole: true };
+      return { version: 1, changedAt: 0, keys: [keyOf('first', 1)], isWhole: true };
     },
   } as unknown as KeyTable;
   const reads = [kept.refresh(table), kept.refresh(table)];
@@ -94,6 +96,20 @@ test('the keys of a database that was replaced are forgotten', async () => {
   await reading;
   expect([...kept.all().keys()]).toEqual(['both']);
   expect(kept.get('both')?.entry.disabled).toBe(false);
+});
+
+test('each read asks what has changed since the last read', async () => {
+  const kept = new KeptKeys();
+  const asked: NewestChange[] = [];
+  const table = {
+    async changes(since: NewestChange): Promise<KeptChanges> {
+      asked.push(since);
+      return { version: 7, changedAt: 1000, keys: [], isWhole: false };
+    },
+  } as unknown as KeyTable;
+  await kept.refresh(table);
+  await kept.refresh(table);
+  expect(asked).toEqual([noChange, { version: 7, changedAt: 1000 }]);
 });
 
 test('20,000 keys of a database that was replaced are forgotten in linear time', async () => {

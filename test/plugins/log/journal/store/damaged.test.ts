@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { noChange } from '../../../../../core/log/keys.ts';
 import type { KeyChange } from '../../../../../core/log/keys.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { faultOf } from '../../../../../plugins/log/journal/store/store.ts';
@@ -55,9 +56,13 @@ test('a damaged file is moved aside, and the new file gets the keys of callers',
   expect(await second.get(idAt(begin, 999_999))).not.toBeNull();
   expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
   // a gateway that knows two changes sees the third
-  expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
+  expect((await second.keyStore.changes(noChange)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
   await second.keyStore.write(made('three'));
-  expect(await second.keyStore.changes(2)).toMatchObject({ version: 3, keys: [{ name: 'three' }], isWhole: false });
+  expect(await second.keyStore.changes({ version: 2, changedAt: begin })).toMatchObject({
+    version: 3,
+    keys: [{ name: 'three' }],
+    isWhole: false,
+  });
   await second.close();
 });
 
@@ -90,6 +95,6 @@ test('a damaged file is moved aside also where a migration meets the damage firs
   await second.insert([rowFor({ number: 999_999 })]);
   expect(await second.get(idAt(begin, 999_999))).not.toBeNull();
   expect(readdirSync(place.path).some((name) => /^logs\.db\.broken-\d+$/.test(name))).toBe(true);
-  expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one']);
+  expect((await second.keyStore.changes(noChange)).keys.map(({ name }) => name)).toEqual(['one']);
   await second.close();
 });

@@ -1,5 +1,6 @@
 /** The contract of a store, with the same records in SQLite and PostgreSQL: both give the same answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { noChange } from '../../../../../core/log/keys.ts';
 import { BadQuery, orders, sorts } from '../../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -504,12 +505,14 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
       data,
       event: { at: 1000 + from, action, by: 'api', address: from === 0 ? '10.0.0.7' : null, details: '{"a":"ä"}' },
     });
-    expect(await keys.changes(0)).toEqual({ version: 0, keys: [], isWhole: false });
+    expect(await keys.changes(noChange)).toEqual({ ...noChange, keys: [], isWhole: false });
     const a = (await keys.write(change('a', 0, '{"n":1}'))) as number;
     const b = (await keys.write(change('b', 0, '{"n":2}'))) as number;
     expect(b).toBeGreaterThan(a);
-    expect(await keys.changes(0)).toEqual({
+    const known = await keys.changes(noChange);
+    expect(known).toEqual({
       version: b,
+      changedAt: 1000,
       keys: [
         { name: 'a', version: a, data: '{"n":1}' },
         { name: 'b', version: b, data: '{"n":2}' },
@@ -523,18 +526,20 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
       await keys.write(change('c', 9, '{}')),
     ]).toEqual([null, null, null]);
     const gone = (await keys.write(change('b', b, null, 'delete'))) as number;
-    expect(await keys.changes(b)).toEqual({
+    const later = await keys.changes(known);
+    expect(later).toEqual({
       version: gone,
+      changedAt: 1000 + b,
       keys: [
         { name: 'a', version: changed, data: '{"n":3}' },
         { name: 'b', version: gone, data: null },
       ],
       isWhole: false,
     });
-    expect(await keys.changes(gone)).toEqual({ version: gone, keys: [], isWhole: false });
+    expect(await keys.changes(later)).toEqual({ version: gone, changedAt: 1000 + b, keys: [], isWhole: false });
     const again = (await keys.write(change('b', 0, '{"n":4}'))) as number;
     // the database was restored to an earlier state
-    expect(await keys.changes(again + 100)).toMatchObject({
+    expect(await keys.changes({ version: again + 100, changedAt: 1000 })).toMatchObject({
       version: again,
       isWhole: true,
       keys: [{ name: 'a' }, { name: 'b', data: '{"n":4}' }],
@@ -552,6 +557,25 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect((await keys.events({ name: null, before: b, limit: 10 })).map(({ id }) => id)).toEqual([a]);
     await own.close();
   });
+
+  test.each([1, 2])(
+    'gives all keys to a reader that knows another database, with as many or fewer changes than this one: %i',
+    async (more) => {
+      const [former, next] = [await open(1000), await open(1000)];
+      const change = (name: string, at: number) => ({
+        name,
+        from: 0,
+        data: '{}',
+        event: { at, action: 'create', by: 'api', address: null, details: '{}' },
+      });
+      await former.keyStore.write(change('lost', 1000));
+      const known = await former.keyStore.changes(noChange);
+      for (let at = 0; at < more; at++) await next.keyStore.write(change(`kept-${at}`, 2000));
+      const { keys, isWhole } = await next.keyStore.changes(known);
+      expect([keys.map(({ name }) => name), isWhole]).toEqual([['kept-0', 'kept-1'].slice(0, more), true]);
+      await Promise.all([former.close(), next.close()]);
+    },
+  );
 
   test('accepts one of several changes of a key at the same moment, with one event', async () => {
     const own = await open(1000);
