@@ -40,7 +40,8 @@ export class RedisClient implements SharedRedis {
   #client: Client | null = null;
   #opening: Promise<void> | null = null;
   #failures = 0;
-  #isDown = false;
+  /** What the process log says of it. A Redis that was silent may answer that it cannot be used; the log then says that too. */
+  #said: 'well' | 'silent' | 'unfit' = 'well';
   /** The key of the last command. In a cluster only some nodes may be away, so the check asks the node of this key. */
   #lastKey = 'model-gateway';
   /** True: the check of this connection has found that Redis can be used. */
@@ -209,8 +210,8 @@ export class RedisClient implements SharedRedis {
   }
 
   #answered(): void {
-    if (this.#isDown) this.#logger.info('Redis answers again');
-    this.#isDown = false;
+    if (this.#said !== 'well') this.#logger.info('Redis answers again');
+    this.#said = 'well';
     if (this.#refusal !== null && performance.now() >= this.#refusal.until) {
       this.#refusal = null;
       this.#logger.info('Redis accepts commands again');
@@ -225,14 +226,15 @@ export class RedisClient implements SharedRedis {
     if (this.#isClosed) return;
     this.#failures++;
     if (!this.isAway) return;
-    if (!this.#isDown) {
-      this.#logger.warn(
-        `Redis ${error instanceof Unfit || isRefused(error) ? 'cannot be used; until it can' : 'does not answer; until it does'}, nothing is shared with other gateways`,
-        { error },
-      );
-    }
-    this.#isDown = true;
+    this.#say(error instanceof Unfit || isRefused(error) ? 'unfit' : 'silent', error);
     if (this.#failures >= mostFailures) this.#probeLater();
+  }
+
+  #say(what: 'silent' | 'unfit', error: Error): void {
+    if (this.#said === 'unfit' || this.#said === what) return;
+    this.#said = what;
+    const how = what === 'unfit' ? 'cannot be used; until it can' : 'does not answer; until it does';
+    this.#logger.warn(`Redis ${how}, nothing is shared with other gateways`, { error });
   }
 
   /** Checks later whether Redis can be used again, so that no request has to find out. */

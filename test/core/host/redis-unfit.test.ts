@@ -57,6 +57,7 @@ async function opened(url: string): Promise<Opened> {
 const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 60_000 });
 
 const isAway = 'Redis cannot be used; until it can, nothing is shared with other gateways';
+const isSilent = 'Redis does not answer; until it does, nothing is shared with other gateways';
 const isBack = 'Redis answers again';
 const portOf = ({ url }: RedisServer): string => new URL(url).port;
 
@@ -104,6 +105,27 @@ test('a replica is not used, and is reported once, until the address leads to th
   expect(messages().slice(0, 2)).toEqual([isAway, isBack]);
 });
 
+test('a replica that takes the place of a dead primary is reported as a replica, although the primary was reported as silent', async () => {
+  const primary = await started();
+  const replica = await started('--replicaof', '127.0.0.1', '1');
+  const proxy = await proxyTo(primary.url);
+  onTestFinished(() => proxy.close());
+  const { logged, messages } = await opened(proxy.url);
+  proxy.isShut = true;
+  proxy.cut();
+  await expect.poll(messages).toContain(isSilent);
+  proxy.port = Number(portOf(replica));
+  proxy.isShut = false;
+  await expect
+    .poll(logged)
+    .toContainEqual(expect.objectContaining({ msg: isAway, error: expect.stringContaining('replica, which takes no writes') }));
+
+  proxy.port = Number(portOf(primary));
+  proxy.cut();
+  await expect.poll(() => messages().at(-1)).toBe(isBack);
+  expect(messages()).toEqual([isSilent, isAway, isBack]);
+});
+
 test('after its primary became a replica, the client uses the next primary at the address', async () => {
   const [one, two] = [await started(), await started()];
   const proxy = await proxyTo(one.url);
@@ -142,9 +164,7 @@ test('after its primary hung, the client uses the primary to which a Sentinel mo
   await inTime(() => client.set('one', 'by the second', 60));
   expect(await adminOf(two.url).get('one')).toBe('by the second');
   // Redis may be away again for a moment where the machine is busy
-  expect(new Set(messages().slice(before))).toEqual(
-    new Set(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]),
-  );
+  expect(new Set(messages().slice(before))).toEqual(new Set([isSilent, isBack]));
 });
 
 test('a Sentinel is reported as a Sentinel', async () => {
