@@ -128,7 +128,8 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     async ping() {
       await writing.query('select 1 from gateway_migrations limit 1');
     },
-    async retain(before, isExact = false) {
+    async retain(asked, isExact = false) {
+      const before = asked - (await aheadMs(writing));
       await writing.query('delete from gateway_rollup where starts_at < $1', [isExact ? before : before - spans[0]]);
       return await dropWeek(writing, before);
     },
@@ -306,6 +307,16 @@ async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   for (let time = 0; time < 2; time++) {
     await pool.query(`delete from gateway_rollup where starts_at = any($1) and ${inPeriods}`, values);
   }
+}
+
+/**
+ * How far the clock of this gateway is ahead of that of the server.
+ * safety: without this, one gateway whose clock is ahead by a month would drop the records of all gateways.
+ */
+async function aheadMs(pool: Pool): Promise<number> {
+  const own = Date.now();
+  const { rows } = await pool.query<{ now: string }>('select extract(epoch from clock_timestamp()) * 1000 as now');
+  return Math.max(0, Math.floor(own - Number(rows[0]?.now)));
 }
 
 async function dropWeek(pool: Pool, before: number): Promise<boolean> {

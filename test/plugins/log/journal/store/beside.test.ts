@@ -2,9 +2,10 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkStore } from '../../../../../plugins/log/journal/commands.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { prune } from '../../../../../plugins/log/journal/upkeep.ts';
 import { proxyTo } from '../../../../_kit/proxy.ts';
@@ -89,6 +90,16 @@ test('a week that was dropped in part, because a view of the operator reads one 
   await client.query('drop view mine');
   await store.retain(begin + 10 * week);
   expect((await client.query(parts)).rows).toEqual([]);
+});
+
+test('a gateway whose clock is ahead drops no records that the others still keep', async () => {
+  const store = await opened(server.database());
+  const now = Date.now();
+  await store.insert([rowFor({ at: now - 3 * week, number: 1 }), rowFor({ at: now, number: 2 })]);
+  vi.useFakeTimers({ toFake: ['Date'], now: now + 52 * week });
+  onTestFinished(() => void vi.useRealTimers());
+  while (await store.retain(floorOf(8, Date.now())));
+  expect((await store.list(everything, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(now, 2)]);
 });
 
 test('the first record of a week is stored while another client reads all tables for a long time, as pg_dump does', async () => {
