@@ -11,7 +11,7 @@ import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
 import type { MeterOptions } from './requests.ts';
-import { configText, journalText, signInText, trafficText } from './state.ts';
+import { configText, journalText, redisText, signInText, trafficText } from './state.ts';
 
 const schema = {
   type: 'object',
@@ -44,7 +44,7 @@ export default definePlugin<Options>({
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
   apply(
-    { hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics, peers },
+    { hooks, routes, config, log, logger, redis, state, errorCodes, signIns, spentMs, traffic, metrics, peers },
     { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues },
   ) {
     refuseTwins(metadataLabels);
@@ -62,14 +62,18 @@ export default definePlugin<Options>({
       if (record.standsFor === undefined) meters.requests.end(record, errorCodes);
     });
     const own = async (): Promise<Own> => {
-      const [process, journal, ofPlugins] = await Promise.all([meters.process.text(), journalText(log.reader()), metrics.read()]);
+      const [process, stores, ofPlugins] = await Promise.all([
+        meters.process.text(),
+        Promise.all([redisText(redis), journalText(log.reader())]),
+        metrics.read(),
+      ]);
       const rest =
         meters.plugins.text() +
         trafficText(traffic(), config) +
         signInText(signIns) +
         configText(config) +
         ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') +
-        journal +
+        stores.join('') +
         process;
       return {
         pieces: piecesOf(meters.requests, rest),

@@ -22,6 +22,7 @@ const across: Readonly<Record<string, Across>> = {
   gateway_config_last_reload_timestamp_seconds: 'largest',
   gateway_provider_on: 'least',
   gateway_log_store_connected: 'least',
+  gateway_redis_connected: 'least',
   [lastDrain]: 'largest',
   gateway_build_info: 'largest',
 };

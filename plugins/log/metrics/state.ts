@@ -1,7 +1,8 @@
-/** The metrics about the config, the providers, the load and the store of the log, read at the scrape. */
+/** The metrics about the config, the providers, the load, Redis and the store of the log, read at the scrape. */
 import type { Config } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/reloads/history.ts';
 import type { Traffic } from '../../../core/host/plugin.ts';
+import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { SignIns } from '../../../core/http/sign-ins.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { readings, single } from './families.ts';
@@ -72,6 +73,13 @@ export function signInText({ wrong, unread }: SignIns): string {
     [{ reason: 'wrong' }, wrong],
     [{ reason: 'too_many' }, unread],
   ]);
+}
+
+/** The text about Redis; empty where the config has none. */
+export async function redisText(redis: SharedRedis | null): Promise<string> {
+  if (redis === null) return '';
+  const { connected } = await redis.health();
+  return single('gauge', { name: 'gateway_redis_connected', help: 'Whether Redis answers and accepts commands.' }, connected ? 1 : 0);
 }
 
 /**

@@ -6,6 +6,7 @@ import { errorTable } from '../../../core/errors.ts';
 import { isFault } from '../../../core/log/attempts.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { testGateway, twoUpstreams } from '../../_kit/gateway.ts';
+import { startRedis } from '../../_kit/servers.ts';
 import { memoryLog } from '../../_kit/log.ts';
 import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import { probe } from '../../core/scene.ts';
@@ -62,10 +63,16 @@ beforeAll(async () => {
     answers({}, { status: 503 }),
     answers(completion('hello')),
   );
+  const redis = await startRedis();
   const config = twoUpstreams(failing.url, answering.url);
   const free = { id: 'unpriced', providers: [{ providerId: 'two', externalId: 'plain-1' }] };
   const { chat, get, close } = await testGateway({
-    config: { ...config, models: [...(config['models'] as object[]), free], limits: [{ by: 'all', requests_per_minute: 4 }] },
+    config: {
+      ...config,
+      models: [...(config['models'] as object[]), free],
+      limits: [{ by: 'all', requests_per_minute: 4 }],
+      redis: { url: redis.url },
+    },
     plugins: [keeping],
   });
   await chat({});
@@ -77,7 +84,7 @@ beforeAll(async () => {
   for (const { name, labels } of parseExposition(await (await get('/metrics')).text())) {
     known.set(name, new Set([...(known.get(name) ?? []), ...Object.keys(labels)]));
   }
-  await Promise.all([close(), failing.close(), answering.close()]);
+  await Promise.all([close(), redis.stop(), failing.close(), answering.close()]);
 });
 
 const text = /"(?:[^"\\]|\\.)*"/g;

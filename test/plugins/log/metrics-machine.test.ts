@@ -112,8 +112,13 @@ test('the text of all workers counts a worker once if it ends while the sums are
   expect((await machine.text()).split('\n')).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
 });
 
-test('the text of all workers says that the store answers, that a provider is on and that the config is valid only where all workers say so', async () => {
-  const series = ['gateway_log_store_connected', 'gateway_provider_on{provider="p"}', 'gateway_config_last_reload_successful'];
+test('the text of all workers says that the store and Redis answer, that a provider is on and that the config is valid only where all workers say so', async () => {
+  const series = [
+    'gateway_log_store_connected',
+    'gateway_redis_connected',
+    'gateway_provider_on{provider="p"}',
+    'gateway_config_last_reload_successful',
+  ];
   const saying = (value: number): ReturnType<typeof worker> => worker(1, '0', series.map((one) => gauge(one, value)).join('\n'));
   const machine = new Machine();
   machine.learn(1, saying(1));

@@ -1,7 +1,7 @@
 /** log/metrics: a scrape is valid, agrees with the traffic, and does not grow with values that callers make up. */
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { tellReload } from '../../../core/host/reloads/history.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
@@ -13,6 +13,7 @@ import { anyText } from '../../_kit/fuzz.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
+import { startRedis } from '../../_kit/servers.ts';
 import { answers, completion, event, hangs, pause, said, standStill, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
@@ -95,6 +96,18 @@ describe('a scrape', () => {
     expect(total(samples, 'gateway_log_records_dropped_total')).toBe(2);
     expect(total(samples, 'gateway_log_bodies_dropped_total')).toBe(3);
     expect(total(samples, 'gateway_log_records_dead_lettered_total')).toBe(1);
+  });
+
+  it('says whether Redis answers, where the config has one', async () => {
+    const config = oneUpstream((await provider()).url);
+    expect((await scrape(await gatewayOf(config))).some(({ name }) => name === 'gateway_redis_connected')).toBe(false);
+    const redis = await startRedis();
+    onTestFinished(() => redis.stop());
+    const gateway = await gatewayOf({ ...config, redis: { url: redis.url } });
+    const isConnected = async (): Promise<number> => total(await scrape(gateway), 'gateway_redis_connected');
+    await expect.poll(isConnected).toBe(1);
+    await redis.stop();
+    await expect.poll(isConnected).toBe(0);
   });
 
   it('has no time of the last drain before the first drain', async () => {
