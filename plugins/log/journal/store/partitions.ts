@@ -11,6 +11,15 @@ export const weekOf = (id: string): number => Math.floor(timeOfId(id) / week);
 
 const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
 
+const partsOf = (number: number): readonly string[] => tables.map((table) => `${table}_${suffixOf(number)}`);
+
+/** Gives one row with `isThere`: whether all tables have their partition of the week. */
+export const findWeek = (number: number): string =>
+  `select count(*) = ${tables.length} as "isThere" from pg_inherits
+  where inhrelid in (${partsOf(number)
+    .map((part) => `to_regclass('${part}')`)
+    .join(', ')})`;
+
 /**
  * One statement for each table.
  * safety: `create table … partition of` would wait until nobody reads the table. A backup by pg_dump

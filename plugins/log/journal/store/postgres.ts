@@ -4,9 +4,11 @@ import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
 import { connectionOf, refusesLimits, unlimited } from './postgres-address.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
-import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
+import { createWeek, dropOld, findWeek, listPartitions, weekOf } from './partitions.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
 import { requestColumns, tagsOf } from '../sql/rows.ts';
+import { insertAtOnce, insertPart } from '../sql/insert-parts.ts';
+import type { Part } from '../sql/insert-parts.ts';
 import type { Row } from '../sql/rows.ts';
 import { askedColumns, attemptColumns } from '../sql/attempts.ts';
 import { Roller } from '../sums/roller.ts';
@@ -224,21 +226,28 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
  */
 async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
   for (const week of new Set(rows.map(({ request }) => weekOf(request.id)))) {
-    if (!weeks.has(week)) await oneByOne(pool, createWeek(week));
+    if (!weeks.has(week)) await makeWeek(pool, week);
     weeks.add(week);
   }
   const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
   const attempts = rows.flatMap((row) => row.attempts);
   const tags = rows.flatMap(({ request }) => tagsOf(request).map(([name, value]) => ({ name, value, id: request.id })));
-  const inserts = [
-    ...(bodies.length > 0 ? [pool.query(insertBodies, [JSON.stringify(bodies)])] : []),
-    ...(attempts.length > 0 ? [pool.query(insertAttempts, [JSON.stringify(attempts)])] : []),
-    ...(tags.length > 0 ? [pool.query(insertTags, [JSON.stringify(tags)])] : []),
+  const parts: readonly Part[] = [
+    { sql: insertBodies, values: bodies },
+    { sql: insertAttempts, values: attempts },
+    { sql: insertTags, values: tags },
   ];
-  // safety: all inserts must have ended before the batch is tried again
-  const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
-  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-  await pool.query(insertRequests, [JSON.stringify(rows.map(({ request }) => request))]);
+  await insertAtOnce(
+    pool,
+    parts.filter(({ values }) => values.length > 0),
+  );
+  await insertPart(pool, { sql: insertRequests, values: rows.map(({ request }) => request) });
+}
+
+/** cost: where the week is there, which is so at nearly every start, this takes one connection; to make it takes two. */
+async function makeWeek(pool: Pool, week: number): Promise<void> {
+  const { rows } = await pool.query<{ isThere: boolean }>(findWeek(week));
+  if (rows[0]?.isThere !== true) await oneByOne(pool, createWeek(week));
 }
 
 const keyStoreOf = (pool: Pool): KeyStore =>

@@ -102,6 +102,22 @@ test('a gateway whose clock is ahead drops no records that the others still keep
   expect((await store.list(everything, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(now, 2)]);
 });
 
+test('records are stored over the one connection that a full server leaves', async () => {
+  const url = server.database();
+  const name = new URL(url).pathname.slice(1);
+  server.psql(server.url, `create role crowded login; alter database ${name} owner to crowded`);
+  const crowded = url.replace('gateway@', 'crowded@');
+  await (await opened(crowded)).insert([rowFor({ number: 1 })]);
+  server.psql(server.url, 'alter role crowded connection limit 1');
+  server.psql(server.url, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'crowded'");
+  const texts = { metadata: { team: 'a' }, request: request('hi'), response: response('Hello.') };
+  const row = rowFor({ number: 2, ...texts, outcome: 'failed', attempts: [attempt('upstream_error')] });
+  const store = await opened(crowded);
+  // the server may not have ended the former connections yet
+  await expect.poll(() => store.insert([row]).then(() => 'stored', String)).toBe('stored');
+  expect(server.psql(url, 'select (select count(*) from gateway_tags), (select count(*) from gateway_attempts)')).toBe('1|1');
+});
+
 test('the first record of a week is stored while another client reads all tables for a long time, as pg_dump does', async () => {
   const url = server.database();
   const store = await opened(url);
