@@ -78,11 +78,12 @@ const schemaNames: readonly string[] = ['properties', '$defs', 'definitions'];
 const deepest = 4;
 
 /**
- * Whether a field of the request, or a field inside it, names further models.
+ * Whether a field of the request, or a field inside it, names further models. A text inside it names none: `metadata` may
+ * have such an entry, and so may the variables of a stored prompt.
  * wire: `providerOptions.gateway.models` (Vercel AI Gateway: Provider options), `orq.fallbacks` (orq.ai: AI Gateway fallbacks)
  */
 function namesModels(field: string, value: unknown, depth = deepest): boolean {
-  if (otherModels.includes(field)) return true;
+  if (otherModels.includes(field) && (depth === deepest || typeof value !== 'string')) return true;
   if (depth === 0) return false;
   // cost: `Object.entries` of a list of ten million numbers would take a gigabyte
   if (Array.isArray(value)) return value.some((item) => namesModels('', item, depth - 1));

@@ -189,8 +189,9 @@ describe('auth/keys', () => {
   it.each<[string, object]>([
     ['guided_json', { type: 'object', properties: { models: { type: 'array' } } }],
     ['structured_outputs', { json: { $defs: { models: { type: 'array' } }, properties: { cars: { $ref: '#/$defs/models' } } } }],
+    ['metadata', { models: 'those of spring' }],
   ])(
-    'passes on the schema in `%s` whose properties are called as such a field, where the key has a list of models',
+    'passes on `%s` with a name of the caller’s that is that of such a field, where the key has a list of models',
     async (field, value) => {
       const up = await provider();
       const { chat } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key, models: ['plain'] }] });
