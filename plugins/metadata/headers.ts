@@ -20,7 +20,7 @@ const schema = {
       maximum: 10_000,
       default: 32,
       description:
-        'Limit of metadata entries that are kept for a request; further entries are left out, except those that `limits` count by. Example: 32.',
+        'Limit of metadata entries that are kept for a request; further entries are left out, except those that the config names: in `limits`, `alerts`, the rules and `sticky` of a policy. Example: 32.',
     },
     max_length: {
       type: 'integer',
@@ -37,9 +37,9 @@ type Options = FromSchema<typeof schema>;
 interface Bounds extends Options {
   /**
    * The names of entries that are always kept.
-   * safety: a proxy may write its header behind those of its caller, and a caller whose value is left out has no limit
+   * safety: a proxy may write its header behind those of its caller, and a caller whose value is left out has no limit, and no rule fits
    */
-  readonly counted?: ReadonlySet<string>;
+  readonly named?: ReadonlySet<string>;
 }
 
 const prefix = 'x-gateway-';
@@ -50,7 +50,7 @@ export default definePlugin<Options>({
   summary: 'X-Gateway-* request headers, stored with the request',
   schema,
   apply({ hooks, config }, options) {
-    const limits = { ...options, counted: countedBy(config) };
+    const limits = { ...options, named: namesIn(config) };
     /** What was left out of the headers of a request, by its context. */
     const changed = new WeakMap<object, readonly string[]>();
     hooks.metadata.tap((metadata, context) => {
@@ -67,9 +67,13 @@ export default definePlugin<Options>({
   },
 });
 
-/** The names of the entries by which the limits of the config count. */
-const countedBy = ({ limits }: Pick<Config, 'limits'>): ReadonlySet<string> =>
-  new Set(limits.flatMap(({ by }) => (by.startsWith('meta.') ? [by.slice('meta.'.length)] : [])));
+/** The names of the entries that the config names. */
+function namesIn({ limits, alerts, routing }: Pick<Config, 'limits' | 'alerts' | 'routing'>): ReadonlySet<string> {
+  const counted = [...limits, ...(alerts?.rules ?? [])].map(({ by }) => by);
+  const policies = [routing.default, ...routing.models.values()];
+  const asked = policies.flatMap(({ rules, sticky }) => [...rules.flatMap(({ when }) => Object.keys(when)), sticky ?? '']);
+  return new Set([...counted, ...asked].filter((name) => name.startsWith('meta.')).map((name) => name.slice('meta.'.length)));
+}
 
 const withChanges = (record: RequestRecord, changes: readonly string[]): RequestRecord =>
   changes.length === 0
@@ -100,7 +104,7 @@ export function withHeaders(
       if (value !== metadata[entry]) (replaced ??= []).push(entry);
       continue;
     }
-    const hasRoom = kept++ < limits.max_entries || limits.counted?.has(entry) === true;
+    const hasRoom = kept++ < limits.max_entries || limits.named?.has(entry) === true;
     isCut ||= !hasRoom || value.length > limits.max_length || name.length > limits.max_length;
     if (hasRoom) found[entry] = beginning(value, limits.max_length);
   }

@@ -108,6 +108,18 @@ describe('metadata/headers', () => {
     expect([await asked({}), await asked(others)]).toEqual([200, 429]);
   });
 
+  it.each<[string, object]>([
+    ['a rule', { routing: { models: { plain: { rules: [{ when: { 'meta.tenant-id': 'a*' }, candidates: ['plain'] }] } } } }],
+    ['sticky routing', { routing: { default: { sticky: 'meta.tenant-id' } } }],
+    ['an alert', { alerts: { rules: [{ errors_percent: 5, by: 'meta.tenant-id' }] } }],
+  ])('keeps what %s reads behind any number of other headers, and no further one', async (_, config) => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), ...config });
+    const others = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-gateway-${at}`, 'v']));
+    await chat({}, { ...others, 'x-gateway-tenant-id': 'acme', 'x-gateway-last': 'v' });
+    const metadata = records[0]?.metadata ?? {};
+    expect([Object.keys(metadata).length, metadata['tenant-id'], metadata['last']]).toEqual([33, 'acme', undefined]);
+  });
+
   it('does not say that it cut where the only other entry is one that the key sets', () => {
     const own = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at}`, 'v']));
     const { changes } = withHeaders({ team: 'search' }, { ...own, 'x-gateway-team': 'x'.repeat(300) }, limits);
