@@ -56,16 +56,26 @@ const nameOf = (tool: Tool): unknown => fieldsOf(tool.function)['name'] ?? tool[
  * 400 "Duplicate function declaration found" (Gemini API: google-gemini/gemini-cli#22207). OpenAI takes it
  */
 export function withToolsOnce(request: ChatRequest, adjust: (parameter: string, change: string) => void): ChatRequest {
+  const given = request.tools ?? [];
   const names = new Set<unknown>();
-  const tools = (request.tools ?? []).filter((tool) => {
+  const tools: Tool[] = [];
+  for (const tool of given) {
     const name = nameOf(tool);
-    const isNew = name === undefined || !names.has(name);
+    if (name === undefined || !names.has(name)) tools.push(tool);
+    else tools.push(markedAs(tool, tools.pop() as Tool));
     names.add(name);
-    return isNew;
-  });
-  if (tools.length === (request.tools ?? []).length) return request;
+  }
+  if (tools.length === given.length) return request;
   adjust('tools', 'others of the same name dropped');
   return { ...request, tools };
+}
+
+const markOf = (tool: Tool): unknown => tool['cache_control'] ?? fieldsOf(tool.function)['cache_control'];
+
+/** The tool before a dropped one, with the cache breakpoint of the dropped one: it marks the end of the tools that are cached. */
+function markedAs(dropped: Tool, before: Tool): Tool {
+  const mark = markOf(dropped);
+  return (mark ?? null) === null || (markOf(before) ?? null) !== null ? before : { ...before, cache_control: mark };
 }
 
 /** Whether a tool is called so. A tool without a name may be a set, such as those of an MCP server, and have a tool of any name. */

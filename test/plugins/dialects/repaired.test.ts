@@ -83,6 +83,19 @@ describe('tools', () => {
     },
   );
 
+  const mark = { cache_control: { type: 'ephemeral' } };
+  const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+
+  it('of one name end the cached part of the prompt where the caller ended it', () => {
+    const { body } = sent('anthropic claude-opus-4-5', { tools: [tool('a'), tool('b'), { ...tool('a'), ...mark }, tool('c')] });
+    expect(body['tools'].map((one: any) => one.cache_control)).toEqual([undefined, mark.cache_control, undefined]);
+  });
+
+  it('of one name leave the tool before them the breakpoint that it has', () => {
+    const { body } = sent('anthropic claude-opus-4-5', { tools: [tool('a'), { ...tool('b'), ...hour }, { ...tool('a'), ...mark }] });
+    expect(body['tools'].map((one: any) => one.cache_control)).toEqual([undefined, hour.cache_control]);
+  });
+
   it.each([
     'anthropic claude-opus-4-5',
     'bedrock anthropic.claude-sonnet-4-5',
