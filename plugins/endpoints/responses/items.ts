@@ -27,21 +27,42 @@ export interface Conversation {
 
 /** Reads the items of `input`. Throws a GatewayError with the path of the item at fault. */
 export function messagesOf(items: readonly unknown[]): Conversation {
-  const answered = new Set(items.map(fieldsOf).flatMap(({ type, call_id: id }) => (type === 'custom_tool_call_output' ? [id] : [])));
-  const reading = new Reading(answered);
+  const given = items.map(fieldsOf);
+  const answered = new Set(given.flatMap(({ type, call_id: id }) => (type === 'custom_tool_call_output' ? [id] : [])));
+  const reading = new Reading({ answered, settled: settledApprovals(given) });
   items.forEach((item, at) => reading.add(`input[${at}]`, item));
   return reading.end();
 }
 
-class Reading {
+/**
+ * The ids of the requests for an approval for which no provider has to do anything: the caller
+ * refused the call, or the model went on after the approval, so the call has run.
+ */
+function settledApprovals(items: readonly Fields[]): ReadonlySet<unknown> {
+  const lastOfModel = items.findLastIndex(({ type, role }) => type === 'mcp_call' || role === 'assistant');
+  return new Set(
+    items.flatMap(({ type, approval_request_id: id, approve }, at) =>
+      type === approval.answer && (approve === false || at < lastOfModel) ? [id] : [],
+    ),
+  );
+}
+
+/** What the items of an input say about items before them. */
+interface Outcomes {
   /** The ids of the calls of custom tools that have an output. */
-  readonly #answered: ReadonlySet<unknown>;
+  readonly answered: ReadonlySet<unknown>;
+  /** See `settledApprovals`. */
+  readonly settled: ReadonlySet<unknown>;
+}
+
+class Reading {
+  readonly #outcomes: Outcomes;
   readonly #messages: Message[] = [];
   #adjustments: readonly Adjustment[] = [];
   #turn: Turn | null = null;
 
-  constructor(answered: ReadonlySet<unknown>) {
-    this.#answered = answered;
+  constructor(outcomes: Outcomes) {
+    this.#outcomes = outcomes;
   }
 
   add(param: string, given: unknown): void {
@@ -50,7 +71,7 @@ class Reading {
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
     // wire: xAI gives calls of its own searches as calls of custom tools, which never have an output (recorded)
-    else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) {
+    else if (type === 'custom_tool_call' && !this.#outcomes.answered.has(item['call_id'])) {
       this.#ensureTurn().item(without(item, 'id', 'status'), type);
     } else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
     else if (Object.hasOwn(results, type)) this.#alone(resultOf(param, item, type as keyof typeof results));
@@ -58,8 +79,13 @@ class Reading {
     else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
     else if (type === 'reasoning') this.#thought(param, item);
     // wire: items of tools that ran at a provider need null fields, as `outputs` of `code_interpreter_call` (openai-node 7.57, required)
-    else if (ran.has(type)) this.#ensureTurn().item(unlisted(given as Fields), type);
+    else if (ran.has(type) || this.#isSettled(type, item)) this.#ensureTurn().item(unlisted(given as Fields), type);
     else this.#alone(unknownItem(param, runByCaller.has(type) ? without(given as Fields, 'id') : unlisted(given as Fields), type));
+  }
+
+  #isSettled(type: string, { id, approval_request_id: asked }: Fields): boolean {
+    if (type !== approval.request && type !== approval.answer) return false;
+    return this.#outcomes.settled.has(type === approval.request ? id : asked);
   }
 
   end(): Conversation {
@@ -265,6 +291,9 @@ const unlisted = (item: Fields): Fields =>
 
 /** Fields that mean nothing to a provider of another format. `phase` says whether a message was a comment or the answer. */
 const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
+
+/** The items by which a provider asks whether it may call a tool of an MCP server, and the caller answers. */
+const approval = { request: 'mcp_approval_request', answer: 'mcp_approval_response' } as const;
 
 /** Items of tools that ran at a provider: another provider can continue the conversation without them. */
 const ran: ReadonlySet<string> = new Set([

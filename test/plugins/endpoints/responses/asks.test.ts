@@ -258,6 +258,33 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toContain('input.custom_tool_call: dropped');
   });
 
+  const approval = { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 's', name: 'f', arguments: '{}' };
+  const answered = (approve: boolean): object => ({ type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve });
+  const called = { type: 'mcp_call', id: 'mcp_1', server_label: 's', name: 'f', arguments: '{}', output: 'Done.' };
+
+  it.each<[string, boolean, object[]]>([
+    ['has run', true, [called, { role: 'assistant', content: 'Yes.' }]],
+    ['has run, and the answer was cut behind it', true, [called]],
+    ['is told of without its item', true, [{ role: 'assistant', content: 'Yes.' }]],
+    ['was refused', false, []],
+  ])('does not get the approval of a call of a tool that %s, and the reply names it', async (_, approve, behind) => {
+    const { json, adjusted } = await asked({
+      input: [{ role: 'user', content: 'Hi' }, approval, answered(approve), ...behind, { role: 'user', content: 'Well?' }],
+    });
+    expect(json.messages.at(-1)).toEqual({ role: 'user', content: 'Well?' });
+    expect(adjusted).toContain('input.mcp_approval_request: dropped, input.mcp_approval_response: dropped');
+  });
+
+  it.each<[string, object[], string]>([
+    ['that waits for an answer', [approval], 'input[1].type'],
+    ['that waits for its call', [approval, answered(true)], 'input[1].type'],
+    ['whose call comes after another answer', [called, approval, answered(true)], 'input[2].type'],
+  ])('is not asked in the middle of an approval %s', async (_, items, param) => {
+    const up = await provider();
+    const reply = await ask(await gatewayOf(oneUpstream(up.url)), { input: [{ role: 'user', content: 'Hi' }, ...items] });
+    expect([reply.status, await errorOf(reply), up.asked.length]).toMatchObject([400, { code: 'unsupported_value', param }, 0]);
+  });
+
   it('gets the call and the output of a custom tool as a function call', async () => {
     const { json } = await asked({
       tools: [{ type: 'custom', name: 'run_sql' }],

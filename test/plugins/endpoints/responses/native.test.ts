@@ -18,6 +18,18 @@ const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', actio
 const citation = { type: 'url_citation', url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 };
 
 describe('a request', () => {
+  it('keeps the approvals of calls where they are, before and after the call has run', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const approval = { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 's', name: 'f', arguments: '{}' };
+    const answered = { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true };
+    const called = { type: 'mcp_call', id: 'mcp_1', server_label: 's', name: 'f', arguments: '{}', output: 'Done.' };
+    const asked = [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }, approval, answered];
+    for (const input of [asked, [...asked, called]]) {
+      await respond(gateway, { model: 'native', input });
+      expect(up.asked.at(-1)?.json['input']).toEqual(input);
+    }
+  });
+
   it('reaches the provider with all fields', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const body = {
