@@ -76,13 +76,31 @@ export class Ending {
   #fields: Fields = {};
   #reason: FinishReason = 'completed';
   #native: string | null = null;
+  #hasRefused = false;
 
   /** True if the chunk is not part of the content. */
   take(chunk: Chunk): boolean {
-    if (chunk.type === 'usage') this.usage = chunk.usage;
-    else if (chunk.type === 'finish') this.finish(chunk.reason, chunk.native);
-    else if (isOurs(chunk) && chunk.name === 'usage') this.#usage = { ...this.#usage, ...fieldsOf(chunk.value) };
-    else if (isOurs(chunk) && chunk.name === 'message') this.#fields = { ...this.#fields, ...fieldsOf(chunk.value) };
+    switch (chunk.type) {
+      case 'usage':
+        this.usage = chunk.usage;
+        return true;
+      case 'finish':
+        this.finish(chunk.reason, chunk.native);
+        return true;
+      case 'refusal-delta':
+        this.#hasRefused = true;
+        return false;
+      case 'native':
+        return this.#takeNative(chunk);
+      default:
+        return false;
+    }
+  }
+
+  #takeNative({ form: of, name, value }: NativeChunk): boolean {
+    if (of !== form) return false;
+    if (name === 'usage') this.#usage = { ...this.#usage, ...fieldsOf(value) };
+    else if (name === 'message') this.#fields = { ...this.#fields, ...fieldsOf(value) };
     else return false;
     return true;
   }
@@ -93,7 +111,9 @@ export class Ending {
   }
 
   get delta(): Fields {
-    return { stop_reason: stopReason(this.#reason, this.#native), stop_sequence: null, ...this.#fields };
+    // wire: a refusal breaks the schema that was asked for, and callers are told to look for this reason (Anthropic: Structured outputs)
+    const isRefusal = this.#hasRefused && this.#reason === 'completed';
+    return { stop_reason: isRefusal ? usual.content_filter : stopReason(this.#reason, this.#native), stop_sequence: null, ...this.#fields };
   }
 
   get counts(): object {

@@ -347,6 +347,18 @@ describe('an answer of a provider of another API', () => {
     expect((await ask({ model: 'open' })).body['stop_reason']).toBe(reason);
   });
 
+  it('that is a refusal of another API is its text, with the stop reason by which the SDKs tell it from an answer', async () => {
+    const body = completion('', { content: null, refusal: 'I cannot.' });
+    const { ask, stream } = await scene(
+      answers(body),
+      streams([event({ refusal: 'I ' }), event({ refusal: 'cannot.' }), event({}, 'stop'), 'data: [DONE]\n\n']),
+    );
+    const text = [{ type: 'text', text: 'I cannot.' }];
+    expect((await ask({ model: 'open' })).body).toMatchObject({ content: text, stop_reason: 'refusal' });
+    const events = await stream({ model: 'open' });
+    expect([blocksOf(events), events.at(-2)?.['delta'].stop_reason]).toEqual([text, 'refusal']);
+  });
+
   it('gives one event for each piece, also of one read', async () => {
     const { stream } = await scene(
       streams([`${event({ content: 'a' })}${event({ content: 'b' })}`, event({}, 'stop'), 'data: [DONE]\n\n'], { everyMs: 5 }),
