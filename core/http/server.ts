@@ -225,7 +225,7 @@ function createApp(shared: Shared): H3 {
   }
   for (const [path, methods] of allowed) {
     const door = doors.find((one) => one.path === path) ?? null;
-    const refuseMethod = refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline);
+    const refuseMethod = refusing((exchange) => wrongMethod(exchange, { door: door ?? clientsDoor(exchange, doors), methods }), pipeline);
     app.all(path, (event) => serve(event, refuseMethod));
   }
   const refused = new Set(endpoints.filter(isRefusal).map(({ path }) => path));
@@ -333,6 +333,10 @@ function fromHttp(thrown: unknown): unknown {
     : thrown;
 }
 
+/** The door whose format the client speaks, as its headers say; null where they do not. */
+const clientsDoor = ({ headers }: Exchange, doors: readonly Door[]): Door | null =>
+  doors.find(({ clientHeader }) => clientHeader !== undefined && headers[clientHeader] !== undefined) ?? null;
+
 /** The error has the form of the door that has the path. */
 function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null; methods: readonly string[] }): GatewayError {
   const { method, path } = exchange;
@@ -345,12 +349,13 @@ function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null;
 }
 
 /**
- * The error has the form of the door whose path the unknown one begins with: it may be another operation of the same API.
+ * The error has the form of the door whose path the unknown one begins with, because it may be another operation of the same API, or
+ * the form that the client speaks.
  * @param known paths without parameters, for a hint
  */
 function unknownUrl(exchange: Exchange, { doors, known }: { doors: readonly Door[]; known: readonly string[] }): GatewayError {
   const { method, path } = exchange;
-  exchange.door = doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
+  exchange.door = doors.find((door) => path.startsWith(`${door.path}/`)) ?? clientsDoor(exchange, doors);
   const near = nearest(path, known);
   return new GatewayError(
     'unknown_url',

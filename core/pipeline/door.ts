@@ -69,6 +69,8 @@ export interface Door {
   encode(reply: Reply, head: ReplyHead): string;
   /** The body of an error reply, as JSON text; that of the chat completions API where absent. @param id of the request */
   refusal?(error: GatewayError, id: string): string;
+  /** A header that only clients of this format send: they get errors in its form at any path that is no other door's. */
+  readonly clientHeader?: string;
   /** Absent: the OpenAPI document has no more than its path. */
   readonly about?: About;
 }

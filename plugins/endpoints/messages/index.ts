@@ -20,6 +20,9 @@ import { withThinking } from './unthinking.ts';
 
 const name = 'endpoints/messages';
 
+/** wire: every request of the SDKs has it (Anthropic: Versions) */
+const clientHeader = 'anthropic-version';
+
 /** Some clients have a base URL without /v1. */
 const paths = ['/v1/messages', '/messages'];
 
@@ -61,17 +64,25 @@ export default definePlugin({
       return estimated(request);
     });
     hooks.opened.tap((source, { request }) => (isCount(request) ? countedBy(source, request, () => estimates.add(request)) : source));
-    hooks.reply.tap((headers, { path, request }) => {
-      if (!paths.some((own) => path.startsWith(own))) return headers;
+    hooks.reply.tap((reply, { path, request, headers }) => {
+      if (headers[clientHeader] === undefined && !paths.some((own) => path.startsWith(own))) return reply;
       // the SDKs read the id of a request from this header
       return {
-        ...headers,
-        'request-id': headers['x-request-id'] ?? '',
+        ...reply,
+        'request-id': reply['x-request-id'] ?? '',
         ...(request !== null && estimates.has(request) && { 'x-estimated': 'true' }),
       };
     });
     for (const path of paths) {
-      routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody, about });
+      routes.addDoor({
+        path,
+        parse: parseMessages,
+        encoder: createEncoder,
+        encode: encodeMessage,
+        refusal: errorBody,
+        clientHeader,
+        about,
+      });
       routes.addDoor({
         path: `${path}/count_tokens`,
         parse: parseCount,

@@ -493,8 +493,22 @@ describe('a failure', () => {
   );
 
   it('beside the paths of this API has the form of the chat completions API', async () => {
+    const { url } = (await scene()).gateway;
+    const response = await fetch(`${url}/v1/messages-of-others`, { method: 'POST' });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'unknown_url' } }]);
+  });
+
+  it.each(['/v1/files', '/v1/skills?beta=true', '/v1/models'])('to a client of this API has its form at %s too', async (path) => {
     const { ask } = await scene();
-    expect(await ask({}, {}, '/v1/messages-of-others')).toMatchObject({ status: 404, body: { error: { code: 'unknown_url' } } });
+    const { status, body, headers } = await ask({}, {}, path);
+    expect([status, body]).toEqual([
+      path === '/v1/models' ? 405 : 404,
+      {
+        type: 'error',
+        error: { type: expect.stringMatching(/^(?:not_found|invalid_request)_error$/), message: expect.any(String) },
+        request_id: headers.get('request-id'),
+      },
+    ]);
   });
 });
 
