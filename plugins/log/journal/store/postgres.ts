@@ -1,4 +1,4 @@
-/** Records in PostgreSQL 13 or newer. Connecting, each statement and each lock have a time limit, so nothing waits for ever. */
+/** Records in PostgreSQL 13 or newer. Connecting, each lock, and each statement but those of a migration have a time limit: nothing waits for ever. */
 import { Client, Pool, types } from 'pg';
 import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
@@ -348,12 +348,16 @@ async function openThrough(url: string | null, pools: readonly Pool[]): Promise<
   }
 }
 
-const migrationMs = 600_000;
+/**
+ * No limit of the client either, and the kernel asks a silent server whether it is there.
+ * safety: without that, the gateway would wait for ever for a server that is gone, because nothing is sent while a statement runs.
+ */
+const patient: Partial<ClientConfig> = { query_timeout: 0, keepAliveInitialDelayMillis: 10_000 };
 const unhurried: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 
 /** Migrates on a connection of its own without a time limit for statements: an index on years of records takes long. */
 async function migrateAt(url: string | null, limits: Partial<ClientConfig> = unhurried): Promise<void> {
-  const client = new Client({ ...settingsOf(url), ...limits, query_timeout: migrationMs });
+  const client = new Client({ ...settingsOf(url), ...limits, ...patient });
   client.on('error', ignore);
   try {
     await client.connect();

@@ -1,4 +1,5 @@
 /** A store in PostgreSQL while other clients use the same database: a second client blocks each of them at a given place. */
+import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -252,6 +253,34 @@ test('a pooler that refuses time limits gets connections without them', async ()
   const store = await opened(url);
   await store.insert([rowFor({ number: 1 })]);
   expect(await store.get(idAt(begin, 1))).not.toBeNull();
+});
+
+/** After how many seconds of silence the kernel asks whether the other end is there, for each connection to a port. */
+function silences(port: number): number[] {
+  const remote = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync('/proc/self/net/tcp', 'utf8')
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/));
+  const open = rows.filter(([, , to, state]) => to?.endsWith(remote) === true && state === '01');
+  // a timer of the kind 02 is that of a keep-alive, and has hundredths of a second
+  return open.map(([, , , , , timer = '']) => (timer.startsWith('02:') ? Number.parseInt(timer.slice(3), 16) / 100 : Infinity));
+}
+
+test('a migration may take days, and a server that is gone is noticed meanwhile', async () => {
+  const url = server.database();
+  const pooler = await poolerOf(url);
+  const client = await other(url);
+  // the lock of migrations
+  await client.query('select pg_advisory_xact_lock(727472101)');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const opening = opened(pooler);
+  await expect.poll(waiting(client)).toBe(true);
+  // a connection has one timer, and while its last bytes are not acknowledged, that is another one
+  if (process.platform === 'linux') await expect.poll(() => Math.max(...silences(Number(new URL(pooler).port)))).toBeLessThan(60);
+  await vi.advanceTimersByTimeAsync(3 * 86_400_000);
+  await client.query('commit');
+  await opening;
 });
 
 /** The names of the statements that a client prepares. wire: `P`, the length, the name and a zero. */
