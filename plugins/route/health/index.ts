@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isCount } from '../../../core/chat.ts';
 import type { Config, Policy } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import type { ErrorKind } from '../../../core/errors.ts';
 import { accountsOf, inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, AttemptResult, Candidate, Normalised, Streaming } from '../../../core/pipeline/context.ts';
@@ -165,10 +166,12 @@ interface Look {
    */
   readonly wakesFirst: { readonly target: string; readonly inMs: number | null } | null;
   readonly isLimited: boolean;
+  /** Every target that rests does so because its key is refused, and no request tries one of them. */
+  readonly isRefused: boolean;
 }
 
 function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (candidate: Candidate) => Standing): Look {
-  let [standing, resting, isLimited] = [0, 0, false];
+  let [standing, resting, isLimited, isRefused] = [0, 0, false, true];
   let wakesFirst: Look['wakesFirst'] = null;
   const toBeTried: Candidate[] = [];
   const looked = candidates.map((candidate) => {
@@ -181,11 +184,13 @@ function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (c
     }
     resting++;
     isLimited ||= found.why === 'rate limit';
+    isRefused &&= found.is === 'rests' && found.why === 'refused key';
     const inMs = found.is === 'rests' ? found.ms : null;
     if (wakesFirst === null || (inMs ?? 0) < (wakesFirst.inMs ?? 0)) wakesFirst = { target: candidate.target, inMs };
     return drop(candidate, { by: name, reason: reasonOf(found), error: null });
   });
-  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesFirst, isLimited };
+  const left = resting === 0 ? candidates : inOrderStill(looked, policy);
+  return { candidates: left, standing, toBeTried, resting, wakesFirst, isLimited, isRefused };
 }
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
@@ -223,11 +228,17 @@ function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
   return noted({ ...candidate, dropped: null }, { by: name, text: `${candidate.dropped.reason}; the request waits until then` });
 }
 
-function errorOf({ wakesFirst, isLimited }: Look, model: string): GatewayError {
+/** SDKs would wait out the rest, a minute, and ask again: a key that is refused is not valid after that either. */
+const keysRefused: ErrorKind = { code: 'no_provider_available', status: 503, type: 'upstream_error', isFinal: true };
+
+function errorOf({ wakesFirst, isLimited, isRefused }: Look, model: string): GatewayError {
   const retryAfterMs = wakesFirst?.inMs ?? 1000;
   const next = `the next try is possible in ${seconds(retryAfterMs)}.`;
-  return isLimited
-    ? new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; ${next}`, { retryAfterMs })
+  if (isLimited) {
+    return new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; ${next}`, { retryAfterMs });
+  }
+  return isRefused
+    ? new GatewayError(keysRefused, `The providers of "${model}" refuse their keys; ${next}`, { retryAfterMs })
     : new GatewayError('no_provider_available', `The providers of "${model}" have failed and rest; ${next}`, { retryAfterMs });
 }
 

@@ -232,6 +232,32 @@ it('a refused key rests for a minute', async () => {
   ]);
 });
 
+describe('where every key is refused', () => {
+  const retryOf = ({ status, headers }: Response): unknown[] => [
+    status,
+    headers.get('retry-after') !== null,
+    headers.get('x-should-retry'),
+  ];
+
+  it('a caller is told not to try again, as the caller before was, whose request was refused', async () => {
+    const up = await provider(fault(401));
+    const { chat } = await gatewayOf(oneUpstream(up.url, once));
+    expect(retryOf(await chat({}))).toEqual([502, false, 'false']);
+    expect(retryOf(await chat({}))).toEqual([503, true, 'false']);
+    expect(await errorOf(await chat({}))).toMatchObject({
+      code: 'no_provider_available',
+      message: expect.stringMatching(/^The providers of "plain" refuse their keys; the next try is possible in [56]\d s\.$/) as string,
+    });
+    expect(up.asked).toHaveLength(1);
+  });
+
+  it('but one target rests after failures, a caller may try again', async () => {
+    const gateway = await pair([fault(401)], [fault(503)]);
+    await statusesOf(gateway, 12);
+    expect(retryOf(await gateway.chat({}))).toEqual([503, true, null]);
+  });
+});
+
 it('errors of callers put no target to rest', async () => {
   const gateway = await pair([fault(400)]);
   expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([400]));
