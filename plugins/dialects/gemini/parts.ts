@@ -81,12 +81,19 @@ function inlineIn(url: string): WirePart | null {
   return inline === null ? null : inlinePart(inline.mediaType, inline.data);
 }
 
+/** The type of data to show in an error message, by the field that has an address in its place. */
+const usualTypes: ReadonlyMap<string, string> = new Map([
+  ['image_url.url', 'image/png'],
+  ['video_url.url', 'video/mp4'],
+]);
+
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
   if (url === null) throw missing(`${ways.pathOf()}.${field}`, 'a URL');
   const inline = inlineIn(url);
   if (inline !== null) return inline;
   if (!fetchesUrl(url, ways.isVertex)) {
-    throw refused(ways, field, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
+    const type = usualTypes.get(field) ?? 'application/pdf';
+    throw refused(ways, field, `is an address that this provider cannot fetch. Send the content as a data URL (data:${type};base64,...)`);
   }
   const mimeType = typeAt(url, ways.isVertex);
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };

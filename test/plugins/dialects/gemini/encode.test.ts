@@ -321,6 +321,14 @@ describe('media', () => {
     expect(() => wireOf(asks(part))).toThrow(expect.objectContaining({ status: 400, code, param: `messages[1].content[0].${field}` }));
   });
 
+  it.each<[string, object, string]>([
+    ['an image', { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }, 'image/png'],
+    ['a video', { type: 'video_url', video_url: { url: 'https://example.com/cat.mp4' } }, 'video/mp4'],
+    ['a file', { type: 'file', file: { file_data: 'https://example.com/a.pdf' } }, 'application/pdf'],
+  ])('are refused at an address with the form in which to send %s', (_, part, type) => {
+    expect(() => wireOf(asks(part))).toThrow(`Send the content as a data URL (data:${type};base64,...)`);
+  });
+
   it('are refused among the instructions', () => {
     const messages: Message[] = [
       { role: 'system', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
