@@ -206,3 +206,9 @@ test('the client lists all models by pages, retrieves one, and knows the id of t
   expect(id).toBe(response.headers.get('x-request-id'));
   await expect(client.models.retrieve('none')).rejects.toMatchObject({ status: 404, requestID: expect.any(String) });
 });
+
+test('a part of the API that the gateway does not have is an error with its type and the id of the request', async () => {
+  const wanted = { status: 404, type: 'not_found_error', requestID: expect.any(String) as string };
+  await expect(client.beta.files.list()).rejects.toMatchObject(wanted);
+  await expect(client.beta.skills.list()).rejects.toMatchObject(wanted);
+});
