@@ -111,7 +111,7 @@ export class Ending {
   }
 
   get delta(): Fields {
-    // wire: a refusal breaks the schema that was asked for, and callers are told to look for this reason (Anthropic: Structured outputs)
+    // wire: a refusal may break the schema that was asked for, and clients know it by this reason (langchain-ai/langchainjs#12122, 2026-11)
     const isRefusal = this.#hasRefused && this.#reason === 'completed';
     return { stop_reason: isRefusal ? usual.content_filter : stopReason(this.#reason, this.#native), stop_sequence: null, ...this.#fields };
   }
