@@ -1,5 +1,5 @@
 /** Targets that rest, over sockets: which targets are asked, and what callers get. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import type { Explanation } from '../../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -249,6 +249,18 @@ describe('where every key is refused', () => {
       message: expect.stringMatching(/^The providers of "plain" refuse their keys; the next try is possible in [56]\d s\.$/) as string,
     });
     expect(up.asked).toHaveLength(1);
+  });
+
+  it('but another request tries one of them, a caller may try again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'], shouldAdvanceTime: true });
+    onTestFinished(() => void vi.useRealTimers());
+    const up = await provider(fault(401), hangs);
+    const { chat } = await gatewayOf(oneUpstream(up.url, once));
+    await chat({});
+    vi.advanceTimersByTime(60_000);
+    void chat({}).catch(() => {});
+    await expect.poll(() => up.asked.length).toBe(2);
+    expect(retryOf(await chat({}))).toEqual([503, true, null]);
   });
 
   it('but one target rests after failures, a caller may try again', async () => {
