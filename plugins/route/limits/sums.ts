@@ -91,7 +91,7 @@ export class Sums {
     );
     if (!isRead) {
       this.#parts.logger.warn(
-        'what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read, except those whose sums Redis knows',
+        'what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read, except those whose sums this gateway or Redis knows',
       );
     }
   }

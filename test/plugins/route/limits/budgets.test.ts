@@ -481,6 +481,20 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
   });
 
+  test('is known over a reload while the log is away: only callers that were not counted before get 503, and the process log says so', async () => {
+    const log = memoryLog();
+    const states = new States();
+    const clock = { now: Date.now() };
+    const reloaded = { limits: [budget(times(2))], plugins: [keeping(log)], states, clock };
+    const before = await scene(reloaded);
+    expect(await statusOf(before.gateway.chat(small, tenant('acme')))).toBe(200);
+    log.fail(new Error('away'));
+    const { gateway } = await scene(reloaded);
+    expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(503);
+    expect([await statusOf(gateway.chat(small, tenant('acme'))), await statusOf(gateway.chat(small, tenant('acme')))]).toEqual([200, 402]);
+    expect(gateway.lines.join()).toContain('except those whose sums this gateway or Redis knows');
+  });
+
   test('has cents in the words of a 402', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
