@@ -4,6 +4,7 @@ import { Exit, exitCodeOf, messageOf } from '../exit.ts';
 import type { CommandRun, Output } from '../host/command.ts';
 import { fetchRunning } from '../log/fetch-running.ts';
 import type { Secret } from '../secret.ts';
+import { fieldsOf } from '../wire/fields.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';
 
@@ -86,3 +87,17 @@ export const isAnswering = (url: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** The parts that a gateway reports as down, each with its error, such as `database refused`. Empty: there is none, or no plugin reports them. */
+export async function partsDown(url: string): Promise<string> {
+  const report: unknown = await fetchRunning(url, { signal: AbortSignal.timeout(lifeSignMs) })
+    .then((response) => response.json())
+    .catch(() => null);
+  const { status, ...parts } = fieldsOf(fieldsOf(report)['health']);
+  if (status === undefined || status === 'ok') return '';
+  return Object.entries(parts)
+    .map(([name, check]) => [name, fieldsOf(check)] as const)
+    .filter(([, { connected, error }]) => connected === false && error !== 'not configured')
+    .map(([name, { error }]) => `${name} ${String(error)}`)
+    .join(', ');
+}

@@ -13,7 +13,7 @@ import type { Logger } from '../../logger.ts';
 import { counted, jsonText, printable, printableJson, printableLines } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
-import { allRunning, isAnswering } from '../ask-running.ts';
+import { allRunning, isAnswering, partsDown } from '../ask-running.ts';
 import { folderOf } from '../running-files.ts';
 import type { RunningProcess } from '../running-files.ts';
 import { contentsOf } from '../banner.ts';
@@ -110,7 +110,10 @@ async function ofRunning({ url, pid }: RunningProcess): Promise<Finding> {
       fix: `see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${pid} and start it again`,
     };
   }
-  return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
+  const down = await partsDown(url);
+  return down === ''
+    ? { part: 'serving', state: 'good', text: `a gateway serves at ${url}` }
+    : { part: 'serving', state: 'fault', text: `a gateway serves at ${url}, and a part is down: ${down}`, fix: 'its output says why' };
 }
 
 const mebibyte = 1 << 20;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { run } from '../../_kit/executable.ts';
+import { run, start } from '../../_kit/executable.ts';
 import { mountSmallDisk } from '../../_kit/small-disk.ts';
 
 // cost: a command that reads all plugins takes twice the CPU
@@ -81,5 +81,30 @@ test('gateway doctor blames a full disk for a store that cannot be used, and not
   const { stdout } = await run(['doctor', '--config', config]);
   expect(stdout).toMatch(
     /✗ store +sqlite \S+ cannot be used: disk I\/O error → make space on the disk; if it has space, the disk may have a fault \(dmesg\)/,
+  );
+});
+
+test('gateway doctor says that a running gateway cannot write its journal, also where the disk of the other data has room', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
+  const journal = join(folder, 'data', 'journal');
+  mkdirSync(journal, { recursive: true });
+  const disk = mountSmallDisk(journal, '64k');
+  const serving = ['endpoints/chat-completions', 'endpoints/health', 'stream/mock', 'log/journal'];
+  const gateway = await start({ plugins: serving, providers: { mock: {} } }, {}, { folder });
+  onTestFinished(async () => {
+    await gateway.stop();
+    disk.unmount();
+    rmSync(folder, { recursive: true });
+  });
+  const examined = async (): Promise<string> => (await run(['doctor', '--config', gateway.file])).stdout;
+  expect(await examined()).toMatch(/✓ serving +a gateway serves at \S+\n/);
+  expect(() => writeFileSync(join(journal, 'fill'), Buffer.alloc(100_000))).toThrow('ENOSPC');
+  await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock/mock', messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
+  });
+  expect(await examined()).toMatch(
+    /✗ serving +a gateway serves at \S+, and a part is down: database journal_not_written +→ its output says why\n/,
   );
 });
