@@ -349,14 +349,18 @@ async function openThrough(url: string | null, pools: readonly Pool[]): Promise<
 }
 
 /**
- * No limit of the client either, and the kernel asks a silent server whether it is there.
+ * No limit of the client, and the kernel asks a silent server whether it is there.
  * safety: without that, the gateway would wait for ever for a server that is gone, because nothing is sent while a statement runs.
  */
 const patient: Partial<ClientConfig> = { query_timeout: 0, keepAliveInitialDelayMillis: 10_000 };
-const unhurried: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
+/**
+ * safety: an index on years of records takes long. Without these words a limit of the role or of the database would end each migration
+ * in the middle, and records would wait in the journal for ever. wire: pg does not send a limit of 0.
+ */
+const beginUnhurried = 'begin; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0';
 
-/** Migrates on a connection of its own without a time limit for statements: an index on years of records takes long. */
-async function migrateAt(url: string | null, limits: Partial<ClientConfig> = unhurried): Promise<void> {
+/** Migrates on a connection of its own without a time limit for statements. */
+async function migrateAt(url: string | null, limits: Partial<ClientConfig> = {}): Promise<void> {
   const client = new Client({ ...settingsOf(url), ...limits, ...patient });
   client.on('error', ignore);
   try {
@@ -372,7 +376,7 @@ async function migrateOn(client: Client): Promise<void> {
     run: async (sql: string) => void (await client.query(sql)),
     all: async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[],
     async transaction<T>(work: () => Promise<T>): Promise<T> {
-      await client.query('begin');
+      await client.query(beginUnhurried);
       try {
         await client.query(`select pg_advisory_xact_lock(${migrationLock})`);
         const result = await work();

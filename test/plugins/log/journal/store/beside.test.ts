@@ -211,6 +211,25 @@ test('gateway logs prune counts the records that it deleted, not those that came
   expect(JSON.parse(said)).toMatchObject({ deleted: 10 });
 });
 
+test('a migration takes the time that it needs, also where the database has a time limit for each statement', async () => {
+  const url = server.database();
+  server.psql(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = '1s'`);
+  server.psql(
+    url,
+    `create table slept (at timestamptz);
+    create function sleep_once() returns event_trigger language plpgsql as $$ begin
+      if not exists (select from slept) then
+        insert into slept values (now());
+        perform pg_sleep(1.5);
+      end if;
+    end $$;
+    create event trigger slow on ddl_command_start when tag in ('CREATE INDEX') execute function sleep_once()`,
+  );
+  const store = await opened(url);
+  await store.insert([rowFor({ number: 1 })]);
+  expect(await store.get(idAt(begin, 1))).not.toBeNull();
+});
+
 /** An error as PgBouncer sends it. wire: `E`, the length, and fields that end with a zero, of severity, code and message. */
 function errorOf(message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${message}\0\0`);
