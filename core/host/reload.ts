@@ -151,13 +151,14 @@ export class ConfigWatch<Gateway extends Replaced = RunningGateway> {
 }
 
 /**
- * Writes the providers that are off to the process log.
+ * Writes the providers that are off to the process log. One that was on until now is a warning, because its requests fail from now on.
  * @param before the config that was in use until now: a provider that was off for the same reason is not reported again
  */
 export function reportOff({ providers }: Config, logger: Logger, before: Config | null = null): void {
   for (const { id, missing } of providers.values()) {
-    if (missing === null || before?.providers.get(id)?.missing === missing) continue;
-    logger.info(`provider off: ${missing} is not set`, { provider: id });
+    const was = before?.providers.get(id)?.missing;
+    if (missing === null || was === missing) continue;
+    logger[was === null ? 'warn' : 'info'](`provider off: ${missing} is not set`, { provider: id });
   }
 }
 

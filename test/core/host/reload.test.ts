@@ -172,9 +172,13 @@ describe('a config that', () => {
     expect(lines).toHaveLength(3);
   });
 
-  it('turns a provider off is loaded, and its first reload names the provider', async () => {
+  it('turns a provider off is loaded, and its first reload names the provider, as a warning where it was on', async () => {
     const { write, reload, lines } = await watched();
-    const told = (): unknown[] => lines.splice(0).map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const told = (): unknown[] =>
+      lines
+        .splice(0)
+        .map((line) => JSON.parse(line) as { level: string; msg: string })
+        .map(({ level, msg }) => `${level} ${msg}`);
     const providers = (key: string): object => ({
       providers: {
         up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' },
@@ -183,15 +187,15 @@ describe('a config that', () => {
     });
     write('second', providers('${KEY_OF_MORE}'));
     await reload();
-    expect(told()).toEqual(['config reloaded', 'provider off: KEY_OF_MORE is not set']);
+    expect(told()).toEqual(['info config reloaded', 'info provider off: KEY_OF_MORE is not set']);
     write('third', providers('${KEY_OF_MORE}'));
     await reload();
-    expect(told()).toEqual(['config reloaded']);
+    expect(told()).toEqual(['info config reloaded']);
     write('fourth', providers('a key'));
     await reload();
     write('fifth', providers('${OTHER_KEY}'));
     await reload();
-    expect(told()).toEqual(['config reloaded', 'config reloaded', 'provider off: OTHER_KEY is not set']);
+    expect(told()).toEqual(['info config reloaded', 'info config reloaded', 'warn provider off: OTHER_KEY is not set']);
   });
 
   it('has changed after it was read and before it is watched is loaded', async () => {
