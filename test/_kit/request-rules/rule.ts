@@ -7,18 +7,19 @@ export interface Sent {
   readonly model: string;
 }
 
-export interface Rule {
+/** @typeParam Subject what is checked */
+export interface Rule<Subject = Sent> {
   readonly rule: string;
   /** The page or the report that says so. */
   readonly source: string;
   /** What breaks the rule; an empty list: nothing does. */
-  readonly offenders: (sent: Sent) => readonly unknown[];
+  readonly offenders: (subject: Subject) => readonly unknown[];
 }
 
-/** The rules that a request breaks, each with the first thing that breaks it. */
-export const brokenBy = (rules: readonly Rule[], sent: Sent): readonly string[] =>
+/** The rules that are broken, each with the first thing that breaks it. */
+export const brokenBy = <Subject>(rules: readonly Rule<Subject>[], subject: Subject): readonly string[] =>
   rules.flatMap(({ rule, offenders }) =>
-    offenders(sent)
+    offenders(subject)
       .slice(0, 1)
       .map((one) => `${rule}: ${JSON.stringify(one) ?? 'undefined'}`),
   );
