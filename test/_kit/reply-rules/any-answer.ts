@@ -23,8 +23,10 @@ export interface AnyAnswer {
   readonly mixed: boolean;
   /** Events that no documentation lists come in between. */
   readonly noise: boolean;
-  /** How the stream ends; `at` says where, as a part of all its events. */
-  readonly ending: { readonly how: 'whole' | 'cut' | 'reset' | 'error'; readonly at: number };
+  /** What the server does as no documentation says: it repeats beginnings and ends, leaves marks out, or goes on after the end. */
+  readonly habit: 'none' | 'repeats' | 'skips' | 'late';
+  /** How the stream ends; `at` says where, as a part of all its events. `body`: the provider answers with a body, and no stream. */
+  readonly ending: { readonly how: 'whole' | 'body' | 'cut' | 'reset' | 'error'; readonly at: number };
   /** Where the bytes of the stream are torn, as parts of its length. */
   readonly tears: readonly number[];
 }
@@ -32,7 +34,7 @@ export interface AnyAnswer {
 const words = fc.constantFrom('Hello.', ' ', '\n\n', 'Grüße 🌍', '', '{"a":1}', '<b>', '"', 'data: [DONE]', '\u2028');
 const pieces = fc.array(words, { minLength: 1, maxLength: 4 });
 
-const inputs = ['{"city":"Rome"}', '{}', '', '{"n":1.5}', '{"a":{"b":[1,"}"]}}', '{"city":"Zürich \\ud83c\\udf0d"}'];
+const inputs = ['{"city":"Rome"}', '{}', '', '{"n":1.5}', '{"input":"a\\nb"}', '{"a":{"b":[1,"}"]}}', '{"city":"Zürich \\ud83c\\udf0d"}'];
 
 /** A text in one piece, in two, or character by character. */
 const inPieces = (text: string, size: number): readonly string[] =>
@@ -84,8 +86,9 @@ export const anyAnswer: fc.Arbitrary<AnyAnswer> = fc
     usage: fc.constantFrom('first', 'finish', 'last', 'last', 'twice', 'never'),
     mixed: fc.boolean(),
     noise: fc.boolean(),
+    habit: fc.constantFrom('none', 'none', 'repeats', 'skips', 'late'),
     ending: fc.record({
-      how: fc.constantFrom('whole', 'whole', 'whole', 'cut', 'reset', 'error'),
+      how: fc.constantFrom('whole', 'whole', 'whole', 'body', 'cut', 'reset', 'error'),
       at: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
     tears: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),

@@ -162,6 +162,7 @@ const byChoice = (stream: ChatStream): ReadonlyMap<number, readonly any[]> =>
 
 const deltasOf = (choices: readonly any[]): readonly any[] => choices.map(({ delta }) => delta);
 const pieces = (choices: readonly any[]): readonly any[] => deltasOf(choices).flatMap((delta) => listIn(delta?.tool_calls));
+const isNoText = (value: unknown): boolean => typeof value !== 'string';
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
 /** The rules of the chunks; what they add up to has the rules of a whole completion. */
@@ -257,6 +258,19 @@ export const chatStreamRules: readonly Rule<ChatStream>[] = [
           ),
         ),
       ),
+  },
+  {
+    rule: 'a piece is a text',
+    source: 'openai-node: ChatCompletionChunk.Choice.Delta',
+    offenders: (stream) =>
+      [...byChoice(stream).values()].flatMap((choices) => [
+        ...deltasOf(choices).filter((delta) =>
+          [delta.content ?? '', delta.reasoning ?? '', delta.refusal ?? '', delta.function_call?.arguments ?? ''].some(isNoText),
+        ),
+        ...pieces(choices).filter(({ function: called, custom }) =>
+          isNoText((called ?? custom)[custom === undefined ? 'arguments' : 'input']),
+        ),
+      ]),
   },
   {
     rule: 'no field of a delta is unknown',

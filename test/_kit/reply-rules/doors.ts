@@ -8,6 +8,8 @@ import { responseReplyRules, responseStreamRules } from './responses.ts';
 export interface Asked extends ChatAsked {
   /** The client wants the state of the thinking. */
   readonly wantsState: boolean;
+  /** The client is Claude Code. */
+  readonly isCli: boolean;
 }
 
 /** What was said, in no wire format: neighbours of one kind are one piece. */
@@ -24,8 +26,8 @@ export interface Door {
   /** The whole answer of a stream; null: it failed. */
   readonly wholeOf: (heard: Heard, asked: Asked) => any;
   readonly saidIn: (whole: any) => Said;
-  /** Why the answer ended, and its counts. */
-  readonly endOf: (whole: any) => unknown;
+  /** Why the answer ended, its counts, its lists, and the state of its thoughts. */
+  readonly endOf: (whole: any, asked: Asked) => unknown;
 }
 
 const tools = ['weather', 'search'];
@@ -86,9 +88,13 @@ const chat: Door = {
   endOf: ({ choices, usage, ...more }) => [choices.map((choice: any) => choice.finish_reason), usage, Object.keys(more).toSorted()],
 };
 
+/** The state that the provider gave, without the marks of thoughts that have none. */
+const statesIn = (opaques: readonly string[]): readonly string[] =>
+  opaques.filter((one) => Buffer.from(one.replace('gw1_', ''), 'base64url').includes('"provider"')).toSorted();
+
 const messages: Door = {
   path: '/v1/messages',
-  headers: () => ({ 'anthropic-version': '2023-06-01' }),
+  headers: ({ isCli }): Record<string, string> => ({ 'anthropic-version': '2023-06-01', ...(isCli && { 'x-app': 'cli' }) }),
   body: () => ({
     max_tokens: 1000,
     messages: [{ role: 'user', content: 'Hi' }],
@@ -108,11 +114,13 @@ const messages: Door = {
         ...(block.type === 'tool_use' ? [called(block.id, block.name, JSON.stringify(block.input))] : []),
       ]),
     ),
-  endOf: ({ stop_reason: reason, stop_sequence: sequence, usage, content }) => [
+  endOf: ({ stop_reason: reason, stop_sequence: sequence, usage, content }, { isCli }) => [
     reason,
     sequence,
     usage,
     content.flatMap(({ citations = [] }: any) => citations),
+    // a stream for Claude Code leaves out state that comes last (plugins/endpoints/messages/README.md)
+    isCli ? [] : statesIn(content.flatMap(({ signature = [], data = [] }: any) => [signature, data].flat())),
   ],
 };
 
@@ -144,7 +152,9 @@ const responses: Door = {
     status,
     details,
     usage,
-    output.flatMap(({ images = [], content = [] }: any) => [...images, ...content.flatMap(({ annotations = [] }: any) => annotations)]),
+    output.flatMap(({ images = [] }: any) => images),
+    statesIn(output.flatMap(({ encrypted_content: state = [] }: any) => state)),
+    output.flatMap(({ content = [] }: any) => content.flatMap(({ annotations = [] }: any) => annotations)),
   ],
 };
 

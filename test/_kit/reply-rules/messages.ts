@@ -183,6 +183,15 @@ export const messageStreamRules: readonly Rule<MessageStream>[] = [
       byBlock(stream).filter(([start, ...rest]) => deltaTypes(rest).some((type) => !deltas[start.content_block?.type]?.includes(type))),
   },
   {
+    rule: 'the piece in a delta is a text, and a citation is an object',
+    source: 'anthropic-sdk-typescript: RawContentBlockDelta',
+    offenders: (stream) =>
+      ofType(stream, 'content_block_delta').filter(({ delta }) => {
+        const { type: _, citation, ...text } = delta;
+        return citation === undefined ? Object.values(text).some((piece) => typeof piece !== 'string') : !isObject(citation);
+      }),
+  },
+  {
     rule: 'the signature of a thought comes once, before its stop and after its text',
     source: 'Anthropic: Streaming messages, Thinking delta, "signature_delta … just before the content_block_stop event"',
     offenders: (stream) =>

@@ -13,8 +13,13 @@ export interface Wire {
   readonly keepsOrder: boolean;
 }
 
+interface Typed {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const named = (data: { readonly type: string }): Uint8Array => bytes(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
+const named = (data: Typed): Uint8Array => bytes(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
 const unnamed = (data: object): Uint8Array => bytes(`data: ${JSON.stringify(data)}\n\n`);
 
 const inputOf = (call: Part): unknown => {
@@ -40,6 +45,21 @@ const given = (fields: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 const isAt = ({ usage }: AnyAnswer, ...places: readonly AnyAnswer['usage'][]): boolean => places.includes(usage);
+/** The events as a server with this habit sends them. */
+const habitual = <Event>({ habit }: AnyAnswer, events: readonly Event[], kinds: Habits<Event>): readonly Event[] => {
+  if (habit === 'repeats') return events.flatMap((event) => (kinds.repeats(event) ? [event, event] : [event]));
+  if (habit === 'skips') return events.filter((event) => !kinds.skips(event));
+  return habit === 'late' ? events.flatMap((event) => (kinds.ends(event) ? [event, kinds.late] : [event])) : events;
+};
+
+interface Habits<Event> {
+  readonly repeats: (event: Event) => boolean;
+  readonly skips: (event: Event) => boolean;
+  readonly ends: (event: Event) => boolean;
+  /** What comes after the end. */
+  readonly late: Event;
+}
+
 const hasUsage = ({ usage }: AnyAnswer): boolean => usage !== 'never';
 
 const cite = { url: 'https://example.org/', title: 'A page', start_index: 0, end_index: 2 };
@@ -116,15 +136,24 @@ function chatChoiceEvents(answer: AnyAnswer, parts: readonly Part[], index: numb
   ];
 }
 
+const finishOf = ({ choices }: any): unknown => choices[0].finish_reason;
+
+const chatHabits = (index: number): Habits<object> => ({
+  repeats: (event: any) => finishOf(event) !== null || event.choices[0].delta.role !== undefined,
+  skips: (event: any) => event.choices[0].delta.role !== undefined,
+  ends: (event) => finishOf(event) !== null,
+  late: { ...chatHead, choices: [{ index, delta: { content: 'late' }, finish_reason: null }] },
+});
+
 function chatEvents(answer: AnyAnswer): readonly Uint8Array[] {
-  const lists = answer.choices.map((parts, index) => chatChoiceEvents(answer, parts, index));
+  const lists = answer.choices.map((parts, index) => habitual(answer, chatChoiceEvents(answer, parts, index), chatHabits(index)));
   const events = answer.mixed ? inTurns(lists) : lists.flat();
   return [
     ...(isAt(answer, 'first') ? [unnamed({ ...chatHead, choices: [], usage: chatCounts })] : []),
     ...(answer.noise ? [bytes(': waiting\n\n'), unnamed({ object: 'event.of.tomorrow', value: 1 })] : []),
     ...events.map(unnamed),
     ...(isAt(answer, 'last', 'twice') ? [unnamed({ ...chatHead, choices: [], usage: chatCounts })] : []),
-    bytes('data: [DONE]\n\n'),
+    ...(answer.habit === 'skips' ? [] : [bytes('data: [DONE]\n\n')]),
   ];
 }
 
@@ -218,11 +247,18 @@ const emptied = (block: object): object => ({
   ...('input' in block && { input: {} }),
 });
 
-const messageEventsOf = (one: Numbered): readonly Uint8Array[] => [
-  named({ type: 'content_block_start', index: one.at, content_block: emptied(messageBlock(one)) } as never),
-  ...messageDeltas(one).map((delta) => named({ type: 'content_block_delta', index: one.at, delta } as never)),
-  named({ type: 'content_block_stop', index: one.at } as never),
+const messageEventsOf = (one: Numbered): readonly Typed[] => [
+  { type: 'content_block_start', index: one.at, content_block: emptied(messageBlock(one)) },
+  ...messageDeltas(one).map((delta) => ({ type: 'content_block_delta', index: one.at, delta })),
+  { type: 'content_block_stop', index: one.at },
 ];
+
+const messageHabits: Habits<Typed> = {
+  repeats: ({ type }) => type.startsWith('message_'),
+  skips: ({ type }) => type === 'message_stop',
+  ends: ({ type }) => type === 'message_stop',
+  late: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'late' } },
+};
 
 const messageWord = ({ finish }: AnyAnswer, parts: readonly Numbered[]): string | null => {
   const calls = parts.some(({ part }) => part.kind === 'call');
@@ -237,13 +273,14 @@ function messageEvents(answer: AnyAnswer): readonly Uint8Array[] {
   const parts = messageParts(answer);
   const first = isAt(answer, 'first', 'twice', 'finish') ? { ...messageCounts, output_tokens: 1 } : undefined;
   const last = isAt(answer, 'last', 'twice', 'finish') ? messageCounts : isAt(answer, 'first') ? { output_tokens: 7 } : undefined;
-  return [
-    named({ type: 'message_start', message: given({ ...messageHead, content: [], stop_reason: null, usage: first }) } as never),
-    ...(answer.noise ? [named({ type: 'ping' }), named({ type: 'event_of_tomorrow' })] : []),
+  const events: readonly Typed[] = [
+    { type: 'message_start', message: given({ ...messageHead, content: [], stop_reason: null, usage: first }) },
+    ...(answer.noise ? [{ type: 'ping' }, { type: 'event_of_tomorrow' }] : []),
     ...inOrder(answer, parts, messageEventsOf),
-    named(given({ type: 'message_delta', delta: { stop_reason: messageWord(answer, parts), stop_sequence: null }, usage: last }) as never),
-    named({ type: 'message_stop' }),
+    { type: 'message_delta', delta: { stop_reason: messageWord(answer, parts), stop_sequence: null }, ...(last && { usage: last }) },
+    { type: 'message_stop' },
   ];
+  return habitual(answer, events, messageHabits).map(named);
 }
 
 const messages: Wire = {
@@ -251,7 +288,7 @@ const messages: Wire = {
   type: 'text/event-stream',
   keepsOrder: true,
   events: messageEvents,
-  error: named({ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } } as never),
+  error: named({ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } }),
   body: (answer) => {
     const parts = messageParts(answer);
     return {
@@ -295,14 +332,27 @@ const geminiWord = ({ finish }: AnyAnswer): string | undefined =>
 const geminiChoices = ({ choices }: AnyAnswer): readonly (readonly Numbered[])[] =>
   choices.map((parts) => firstOf({ choices: [parts] } as unknown as AnyAnswer, 'text', 'thought', 'call', 'image'));
 
+const geminiHabits = (index: number): Habits<Record<string, any>> => ({
+  repeats: ({ candidates }) => candidates[0].finishReason !== undefined,
+  skips: () => false,
+  ends: ({ candidates }) => candidates[0].finishReason !== undefined,
+  late: { responseId: 'up-1', candidates: [{ index, content: { role: 'model', parts: [{ text: 'late' }] } }] },
+});
+
 function geminiEvents(answer: AnyAnswer): readonly Uint8Array[] {
   const head = { responseId: 'up-1', modelVersion: 'up-1' };
-  const lists = geminiChoices(answer).map((parts, index) => [
-    ...parts
-      .flatMap((one) => geminiParts(one, 'pieces' in one.part ? one.part.pieces : []))
-      .map((part) => ({ ...head, candidates: [{ index, content: { role: 'model', parts: [part] } }] })),
-    { ...head, candidates: [given({ index, content: { role: 'model', parts: [{ text: '' }] }, finishReason: geminiWord(answer) })] },
-  ]);
+  const lists = geminiChoices(answer).map((parts, index) =>
+    habitual<Record<string, any>>(
+      answer,
+      [
+        ...parts
+          .flatMap((one) => geminiParts(one, 'pieces' in one.part ? one.part.pieces : []))
+          .map((part) => ({ ...head, candidates: [{ index, content: { role: 'model', parts: [part] } }] })),
+        { ...head, candidates: [given({ index, content: { role: 'model', parts: [{ text: '' }] }, finishReason: geminiWord(answer) })] },
+      ],
+      geminiHabits(index),
+    ),
+  );
   const events = answer.mixed ? inTurns(lists) : lists.flat();
   return events.map((event, at) => {
     const isCounted = (at === 0 && isAt(answer, 'first', 'twice')) || (at === events.length - 1 && isAt(answer, 'finish', 'last', 'twice'));
@@ -344,8 +394,10 @@ const converseBlock = ({ part, at }: Numbered): object => {
   }
 };
 
-function converseEventsOf({ part, at }: Numbered): readonly Uint8Array[] {
-  const delta = (of: object): Buffer => eventFrame('contentBlockDelta', { contentBlockIndex: at, delta: of });
+type Named = readonly [name: string, payload: object];
+
+function converseEventsOf({ part, at }: Numbered): readonly Named[] {
+  const delta = (of: object): Named => ['contentBlockDelta', { contentBlockIndex: at, delta: of }];
   const deltas =
     part.kind === 'thought'
       ? [
@@ -357,10 +409,10 @@ function converseEventsOf({ part, at }: Numbered): readonly Uint8Array[] {
         : [];
   return [
     ...(part.kind === 'call'
-      ? [eventFrame('contentBlockStart', { contentBlockIndex: at, start: { toolUse: { toolUseId: part.id, name: part.name } } })]
+      ? [['contentBlockStart', { contentBlockIndex: at, start: { toolUse: { toolUseId: part.id, name: part.name } } }] as const]
       : []),
     ...deltas,
-    eventFrame('contentBlockStop', { contentBlockIndex: at }),
+    ['contentBlockStop', { contentBlockIndex: at }],
   ];
 }
 
@@ -371,22 +423,30 @@ const converseWord = (answer: AnyAnswer, parts: readonly Numbered[]): string | n
   return word === 'refusal' ? 'content_filtered' : word;
 };
 
+const converseHabits: Habits<Named> = {
+  repeats: ([name]) => name.startsWith('message'),
+  skips: ([name]) => name === 'messageStart',
+  ends: ([name]) => name === 'messageStop',
+  late: ['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'late' } }],
+};
+
 const converse: Wire = {
   dialect: 'bedrock',
   type: 'application/vnd.amazon.eventstream',
   keepsOrder: true,
   events: (answer) => {
     const parts = converseParts(answer);
-    const counts = eventFrame('metadata', { usage: converseCounts });
+    const counts: Named = ['metadata', { usage: converseCounts }];
     const stop = converseWord(answer, parts);
-    return [
-      eventFrame('messageStart', { role: 'assistant' }),
+    const events: readonly Named[] = [
+      ['messageStart', { role: 'assistant' }],
       ...(isAt(answer, 'first', 'twice') ? [counts] : []),
-      ...(answer.noise ? [eventFrame('eventOfTomorrow', {})] : []),
+      ...(answer.noise ? [['eventOfTomorrow', {}] as const] : []),
       ...inOrder(answer, parts, converseEventsOf),
-      ...(stop === null ? [] : [eventFrame('messageStop', { stopReason: stop })]),
+      ...(stop === null ? [] : [['messageStop', { stopReason: stop }] as const]),
       ...(isAt(answer, 'finish', 'last', 'twice') ? [counts] : []),
     ];
+    return habitual(answer, events, converseHabits).map(([name, payload]) => eventFrame(name, payload));
   },
   error: exceptionFrame('modelStreamErrorException', { message: 'It broke.' }),
   body: (answer) => {
@@ -451,7 +511,7 @@ const voices = {
   call: ['response.function_call_arguments', 'arguments', null],
 } as const;
 
-function responseEventsOf({ part, at }: Numbered): readonly object[] {
+function responseEventsOf({ part, at }: Numbered): readonly Typed[] {
   const item = responseItem({ part, at });
   const empty = { ...item, ...('content' in item && { content: [] }), ...('summary' in item && { summary: [] }) };
   const [family, field, index] = voices[part.kind === 'image' ? 'text' : part.kind];
@@ -490,6 +550,13 @@ function responseBody(answer: AnyAnswer): { readonly status: string } {
   } as { status: string };
 }
 
+const responseHabits: Habits<Typed> = {
+  repeats: ({ type }) => ['response.created', 'response.output_item.added', 'response.output_item.done'].includes(type),
+  skips: ({ type }) => /^response\.(?:in_progress|output_item\.added|\w+\.done)$/.test(type) && type !== 'response.output_item.done',
+  ends: ({ type }) => /^response\.(?:completed|incomplete)$/.test(type),
+  late: { type: 'response.output_text.delta', item_id: 'late', output_index: 9, content_index: 0, delta: 'late' },
+};
+
 const responses: Wire = {
   dialect: 'openai-responses',
   type: 'text/event-stream',
@@ -502,9 +569,9 @@ const responses: Wire = {
       ...inOrder(answer, responseParts(answer), responseEventsOf),
       ...(answer.finish === 'none' ? [] : [{ type: `response.${body.status}`, response: body }]),
     ];
-    return events.map((event, at) => named({ ...event, sequence_number: at } as never));
+    return habitual<Typed>(answer, events, responseHabits).map((event, at) => named({ ...event, sequence_number: at }));
   },
-  error: named({ type: 'error', code: 'server_error', message: 'It broke.', param: null } as never),
+  error: named({ type: 'error', code: 'server_error', message: 'It broke.', param: null }),
   body: responseBody,
 };
 
