@@ -37,7 +37,11 @@ interface Numbered {
 }
 
 /** The events of the parts; those of parallel calls come mixed where the answer says so. */
-function inOrder<Event>({ mixed }: AnyAnswer, parts: readonly Numbered[], eventsOf: (one: Numbered) => readonly Event[]): readonly Event[] {
+function inOrder<One extends Numbered, Event>(
+  { mixed }: AnyAnswer,
+  parts: readonly One[],
+  eventsOf: (one: One) => readonly Event[],
+): readonly Event[] {
   return grouped(parts).flatMap((group) => (mixed ? inTurns(group.map(eventsOf)) : group.flatMap(eventsOf)));
 }
 
@@ -469,40 +473,48 @@ const responseCounts = {
   total_tokens: 17,
 };
 
-const responseItem = ({ part, at }: Numbered): Record<string, unknown> => {
-  switch (part.kind) {
-    case 'thought':
-      return {
-        id: `rs_${at}`,
-        type: 'reasoning',
-        summary: textOf(part) === '' ? [] : [{ type: 'summary_text', text: textOf(part) }],
-        ...(part.signed && { encrypted_content: `c2ln${at}` }),
-      };
-    case 'call':
-      return {
-        id: `fc_${at}`,
-        type: 'function_call',
-        status: isCut(part) ? 'incomplete' : 'completed',
-        call_id: part.id,
-        name: part.name,
-        arguments: textOf(part),
-      };
-    case 'refusal':
-      return responseMessage(at, { type: 'refusal', refusal: textOf(part) });
-    default: {
-      const cites = 'cites' in part && part.cites ? [{ type: 'url_citation', ...cite }] : [];
-      return responseMessage(at, { type: 'output_text', text: textOf(part), annotations: cites, logprobs: [] });
-    }
+/** Neighbours that share an item: the texts of a message, or the paragraphs of a thought. */
+interface Item {
+  readonly parts: readonly Part[];
+  readonly at: number;
+}
+
+const itemKind = ({ kind }: Part): string => (kind === 'refusal' ? 'text' : kind);
+
+function responseItems(answer: AnyAnswer): readonly Item[] {
+  const lists: Part[][] = [];
+  for (const { part } of firstOf(answer, 'text', 'thought', 'call', 'refusal')) {
+    const [first] = lists.at(-1) ?? [];
+    const isSame = first !== undefined && part.kind !== 'call' && itemKind(first) === itemKind(part);
+    if (isSame && textOf(part) !== '' && textOf(first) !== '') lists.at(-1)?.push(part);
+    else lists.push([part]);
   }
+  return lists.map((parts, at) => ({ parts, at }));
+}
+
+const contentOf = (part: Part): object => {
+  if (part.kind === 'refusal') return { type: 'refusal', refusal: textOf(part) };
+  const cites = 'cites' in part && part.cites ? [{ type: 'url_citation', ...cite }] : [];
+  return { type: 'output_text', text: textOf(part), annotations: cites, logprobs: [] };
 };
 
-const responseMessage = (at: number, content: object): Record<string, unknown> => ({
-  id: `msg_${at}`,
-  type: 'message',
-  role: 'assistant',
-  status: 'completed',
-  content: [content],
-});
+const responseItem = ({ parts, at }: Item): Record<string, unknown> => {
+  const [first] = parts as readonly [Part];
+  if (first.kind === 'thought') {
+    return {
+      id: `rs_${at}`,
+      type: 'reasoning',
+      summary: parts.map(textOf).flatMap((text) => (text === '' ? [] : [{ type: 'summary_text', text }])),
+      ...(first.signed && { encrypted_content: `c2ln${at}` }),
+    };
+  }
+  if (first.kind !== 'call') {
+    return { id: `msg_${at}`, type: 'message', role: 'assistant', status: 'completed', content: parts.map(contentOf) };
+  }
+  const { id, name } = first;
+  const status = isCut(first) ? 'incomplete' : 'completed';
+  return { id: `fc_${at}`, type: 'function_call', status, call_id: id, name, arguments: textOf(first) };
+};
 
 const voices = {
   text: ['response.output_text', 'text', 'content_index'],
@@ -511,28 +523,29 @@ const voices = {
   call: ['response.function_call_arguments', 'arguments', null],
 } as const;
 
-function responseEventsOf({ part, at }: Numbered): readonly Typed[] {
-  const item = responseItem({ part, at });
+function responseEventsOf({ parts, at }: Item): readonly Typed[] {
+  const item = responseItem({ parts, at });
   const empty = { ...item, ...('content' in item && { content: [] }), ...('summary' in item && { summary: [] }) };
-  const [family, field, index] = voices[part.kind === 'image' ? 'text' : part.kind];
-  const place = { item_id: item['id'], output_index: at, ...(index !== null && { [index]: 0 }) };
-  const cites = 'cites' in part && part.cites;
+  const begun = { ...empty, ...('arguments' in item && { arguments: '' }), encrypted_content: undefined };
   return [
-    {
-      type: 'response.output_item.added',
-      output_index: at,
-      item: { ...empty, ...('arguments' in item && { arguments: '' }), encrypted_content: undefined },
-    },
-    ...('pieces' in part ? part.pieces.map((delta) => ({ type: `${family}.delta`, ...place, delta })) : []),
-    ...(cites
-      ? [{ type: 'response.output_text.annotation.added', ...place, annotation_index: 0, annotation: { type: 'url_citation', ...cite } }]
-      : []),
-    ...(textOf(part) === '' ? [] : [{ type: `${family}.done`, ...place, [field]: textOf(part) }]),
+    { type: 'response.output_item.added', output_index: at, item: begun },
+    ...parts.flatMap((part, place) => responsePartEvents(part, place, { item_id: item['id'], output_index: at })),
     { type: 'response.output_item.done', output_index: at, item },
   ];
 }
 
-const responseParts = (answer: AnyAnswer): readonly Numbered[] => firstOf(answer, 'text', 'thought', 'call', 'refusal');
+function responsePartEvents(part: Part, at: number, of: object): readonly Typed[] {
+  const [family, field, index] = voices[part.kind === 'image' ? 'text' : part.kind];
+  const place = { ...of, ...(index !== null && { [index]: at }) };
+  const annotation = { type: 'url_citation', ...cite };
+  return [
+    ...('pieces' in part ? part.pieces.map((delta) => ({ type: `${family}.delta`, ...place, delta })) : []),
+    ...('cites' in part && part.cites
+      ? [{ type: 'response.output_text.annotation.added', ...place, annotation_index: 0, annotation }]
+      : []),
+    ...(textOf(part) === '' ? [] : [{ type: `${family}.done`, ...place, [field]: textOf(part) }]),
+  ];
+}
 
 function responseBody(answer: AnyAnswer): { readonly status: string } {
   const { finish } = answer;
@@ -545,7 +558,7 @@ function responseBody(answer: AnyAnswer): { readonly status: string } {
     status: isCut ? 'incomplete' : 'completed',
     error: null,
     incomplete_details: isCut ? { reason: finish === 'length' ? 'max_output_tokens' : 'content_filter' } : null,
-    output: responseParts(answer).map(responseItem),
+    output: responseItems(answer).map(responseItem),
     ...(hasUsage(answer) && { usage: responseCounts }),
   } as { status: string };
 }
@@ -566,7 +579,11 @@ const responses: Wire = {
     const events = [
       { type: 'response.created', response: { ...body, status: 'in_progress', output: [], usage: null } },
       ...(answer.noise ? [{ type: 'keepalive' }, { type: 'response.event_of_tomorrow' }] : []),
-      ...inOrder(answer, responseParts(answer), responseEventsOf),
+      ...inOrder(
+        answer,
+        responseItems(answer).map((item) => ({ part: item.parts[0] as Part, at: item.at, item })),
+        ({ item }) => responseEventsOf(item),
+      ),
       ...(answer.finish === 'none' ? [] : [{ type: `response.${body.status}`, response: body }]),
     ];
     return habitual<Typed>(answer, events, responseHabits).map((event, at) => named({ ...event, sequence_number: at }));
