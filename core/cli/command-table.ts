@@ -71,7 +71,8 @@ export const coreCommands = [
   },
   {
     name: 'doctor',
-    summary: 'check the config, the providers and their keys, the store, Redis, the disk, the clock and the gateway that runs, and tell what to do',
+    summary:
+      'check the config, the providers and their keys, the store, Redis, the disk, the clock and the gateway that runs, and tell what to do',
     flags: { config, json, help },
   },
   { name: 'models', summary: 'list the models, their providers and prices', flags: { config, json, help } },
