@@ -63,13 +63,6 @@ export function toolNameBy(taken: RegExp, name: string): string {
   return marked(/^[a-z_]/i.test(plain) ? plain : `_${plain}`, name);
 }
 
-/**
- * The name of a tool for OpenAI.
- * wire: another name is a 400 "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'" or "string too long. Expected
- * a string with maximum length 64" (nanbingxyz/5ire#33; redhat-community-ai-tools/UnifAI#266, 2026-09)
- */
-export const plainToolName = (name: string): string => toolNameBy(/^[\w-]{1,64}$/, name);
-
 /** The first characters of a text. A surrogate pair that would be cut in half is left out. */
 export function beginning(text: string, length: number): string {
   if (text.length <= length) return text;

@@ -1,8 +1,9 @@
 /**
  * Which parameters each family of OpenAI's models refuses, on chat completions and on
- * Responses, and which schemas they take. Parameters have their names of chat completions.
+ * Responses, and which schemas and names of tools they take. Parameters have their names of chat completions.
  */
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
+import { toolNameBy } from '../../../core/names.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { isObjectSchema, schemasIn } from './claude-schema.ts';
@@ -131,3 +132,10 @@ function isComplete(schema: Fields): boolean {
   const required = new Set(listOf(schema['required']));
   return schema['additionalProperties'] === false && Object.keys(fieldsOf(schema['properties'])).every((name) => required.has(name));
 }
+
+/**
+ * The name of a tool for OpenAI.
+ * wire: another name is a 400 "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'" or "string too long. Expected
+ * a string with maximum length 64" (nanbingxyz/5ire#33; redhat-community-ai-tools/UnifAI#266, 2026-09)
+ */
+export const plainToolName = (name: string): string => toolNameBy(/^[\w-]{1,64}$/, name);

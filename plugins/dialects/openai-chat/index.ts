@@ -7,7 +7,7 @@ import { embedderOf } from './embeddings.ts';
 import { decodeError } from './error.ts';
 import { habitsNamed, type Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
-import { plainToolName } from '../../../core/names.ts';
+import { plainToolName } from '../families/openai-models.ts';
 
 const dialectOf = (vendor: Vendor): Dialect => ({
   name: vendor.name,

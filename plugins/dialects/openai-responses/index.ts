@@ -1,6 +1,6 @@
 /** The dialect of OpenAI's Responses API. A mapping of Azure, xAI or OpenRouter uses it if it names this dialect. */
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { plainToolName } from '../../../core/names.ts';
+import { plainToolName } from '../families/openai-models.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
