@@ -9,16 +9,14 @@ const tables = ['gateway_requests', 'gateway_bodies', 'gateway_tags', 'gateway_a
 
 export const weekOf = (id: string): number => Math.floor(timeOfId(id) / week);
 
-const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
-
-const partsOf = (number: number): readonly string[] => tables.map((table) => `${table}_${suffixOf(number)}`);
+/** The name of the partition of a table for a week: `gateway_requests_20261126`. */
+const partOf = (table: string, number: number): string =>
+  `${table}_${new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 /** Gives one row with `isThere`: whether all tables have their partition of the week. */
 export const findWeek = (number: number): string =>
   `select count(*) = ${tables.length} as "isThere" from pg_inherits
-  where inhrelid in (${partsOf(number)
-    .map((part) => `to_regclass('${part}')`)
-    .join(', ')})`;
+  where inhrelid in (${tables.map((table) => `to_regclass('${partOf(table, number)}')`).join(', ')})`;
 
 /**
  * One statement for each table.
@@ -27,7 +25,7 @@ export const findWeek = (number: number): string =>
  */
 export const createWeek = (number: number): readonly string[] =>
   tables.map((table) => {
-    const part = `${table}_${suffixOf(number)}`;
+    const part = partOf(table, number);
     return `do $$ begin
     create table if not exists ${part} (like ${table} including all);
     if not exists (select from pg_inherits where inhrelid = '${part}'::regclass) then
