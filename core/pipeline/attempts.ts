@@ -170,12 +170,13 @@ export class Attempts {
 
   /** Reads until the answer has begun. Token counts alone do not begin an answer, because they give nothing to send. */
   async #begun(running: RunningAttempt): Promise<Pieces> {
-    let first: readonly Chunk[] = [];
+    const counts: Chunk[] = [];
     for (;;) {
       const more = await this.#next(running);
       if (more === null) return null;
-      first = first.length === 0 ? more : [...first, ...more];
-      if (more.some(({ type }) => type !== 'usage')) return first;
+      if (more.some(({ type }) => type !== 'usage')) return counts.length === 0 ? more : [...counts, ...more];
+      // cost: the list grows in place; a copy for each read would take quadratic time
+      for (const chunk of more) counts.push(chunk);
     }
   }
 

@@ -2,11 +2,13 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { unknownUsage } from '../../../core/chat.ts';
+import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { quietPlugins, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import { oneUpstream, quietPlugins, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, event, hangs, pause, said, streams, usage } from '../../_kit/upstream.ts';
-import { contentOf, errorOf, gatewayOf, provider, routing } from '../scene.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
 
 const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step =>
   answers({ error }, { status, headers });
@@ -434,5 +436,31 @@ describe('a client that leaves', () => {
     };
     await chat({});
     expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
+  });
+});
+
+describe('counts that come before the answer', () => {
+  /** The CPU time of a request whose provider reports its counts this many times before it says anything. */
+  async function cpuMsOfCounts(reports: number): Promise<number> {
+    const said: Chunk[] = [
+      { type: 'text-delta', choice: 0, text: 'hello' },
+      { type: 'finish', choice: 0, reason: 'completed', native: null },
+    ];
+    const parts = [...Array.from({ length: reports }, (): Chunk[] => [{ type: 'usage', usage: unknownUsage }]), said, null];
+    let at = 0;
+    const source = { adjustments: [], read: () => parts[at++] ?? null, cancel() {} };
+    const { chat } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), {
+      plugins: [probe(({ hooks }) => hooks.open.tap({}, () => source))],
+    });
+    const before = process.threadCpuUsage();
+    expect(await contentOf(await chat({}))).toBe('hello');
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  }
+
+  it('take linear time', async () => {
+    await cpuMsOfCounts(4000);
+    const some = await cpuMsOfCounts(4000);
+    expect(await cpuMsOfCounts(20_000)).toBeLessThan(10 * some);
   });
 });
