@@ -12,6 +12,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { textEstimate } from '../../core/wire/estimate.ts';
+import { thawed } from '../../core/wire/fields.ts';
 
 const name = 'route/capability';
 
@@ -33,7 +34,8 @@ interface Lack {
 /** Something that a request may ask for. */
 interface Need extends Lack {
   readonly isAsked: (request: ChatRequest, kinds: number) => boolean;
-  readonly isMet: (candidate: Able, among: readonly Able[]) => boolean;
+  /** Makes the check of one candidate. cost: what it needs to know of all others is found once for each list, and not for each candidate. */
+  readonly isMet: (among: readonly Able[]) => (candidate: Able) => boolean;
 }
 
 /** Kinds of input beside text, as bits. */
@@ -63,20 +65,29 @@ const inputsOf = ({ model }: Able): readonly string[] => model.stated?.input_mod
  * Whether a model reads this kind of input. A model without a list may read all kinds. A list of text and image says little
  * about other kinds, because catalogues often name no more: such a model is dropped only where another candidate names the kind.
  */
-function reads(candidate: Able, kind: Kind, among: readonly Able[]): boolean {
-  const list = inputsOf(candidate);
-  if (list.length === 0 || list.includes(kind)) return true;
-  const mayBeMore = list.every((one) => one === 'text' || one === 'image') && list.includes('image');
-  return mayBeMore && !among.some((other) => inputsOf(other).includes(kind));
+function reads(kind: Kind, among: readonly Able[]): (candidate: Able) => boolean {
+  const isNamed = among.some((one) => inputsOf(one).includes(kind));
+  return (candidate) => {
+    const list = inputsOf(candidate);
+    if (list.length === 0 || list.includes(kind)) return true;
+    const mayBeMore = list.every((one) => one === 'text' || one === 'image') && list.includes('image');
+    return mayBeMore && !isNamed;
+  };
 }
 
 const input = (kind: Kind, what: string): Need => ({
   isAsked: (_, kinds) => (kinds & kindBits[kind]) !== 0,
-  isMet: (candidate, among) => reads(candidate, kind, among),
+  isMet: (among) => reads(kind, among),
   reason: `takes no ${what}`,
   param: 'messages',
   message: (model) => `The model "${model}" does not accept ${what}. Remove them, or use a model with ${kind} input.`,
 });
+
+/** An ability that one look at the candidate shows. */
+const shown =
+  (has: (candidate: Able) => boolean): Need['isMet'] =>
+  () =>
+    has;
 
 const givesMore = ({ model }: Able): boolean => model.architecture.output_modalities.some((kind) => kind !== 'embeddings');
 const givesVectors = ({ model }: Able): boolean => model.architecture.output_modalities.includes('embeddings');
@@ -84,7 +95,7 @@ const givesVectors = ({ model }: Able): boolean => model.architecture.output_mod
 const needs: readonly Need[] = [
   {
     isAsked: ({ ask }) => ask?.kind === 'embeddings',
-    isMet: givesVectors,
+    isMet: shown(givesVectors),
     reason: 'gives no embeddings',
     param: 'model',
     message: (model) =>
@@ -92,14 +103,14 @@ const needs: readonly Need[] = [
   },
   {
     isAsked: ({ ask }) => ask?.kind !== 'embeddings',
-    isMet: givesMore,
+    isMet: shown(givesMore),
     reason: 'gives embeddings only',
     param: 'model',
     message: (model) => `The model "${model}" gives embeddings and no text. Ask it by POST /v1/embeddings.`,
   },
   {
     isAsked: ({ reasoning }) => reasoning.maxTokens !== null,
-    isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
+    isMet: shown(({ mapping }) => mapping.reasoning?.max_tokens === true),
     reason: 'takes no reasoning budget',
     param: reasoningField,
     message: (model, sent) =>
@@ -107,7 +118,7 @@ const needs: readonly Need[] = [
   },
   {
     isAsked: ({ reasoning }) => reasoning.effort !== null,
-    isMet: ({ mapping }) => mapping.reasoning !== null,
+    isMet: shown(({ mapping }) => mapping.reasoning !== null),
     reason: 'does not reason',
     param: reasoningField,
     message: (model, sent) =>
@@ -115,7 +126,7 @@ const needs: readonly Need[] = [
   },
   {
     isAsked: ({ stream }) => stream,
-    isMet: ({ mapping }) => mapping.streaming,
+    isMet: shown(({ mapping }) => mapping.streaming),
     reason: 'does not stream',
     code: 'streaming_not_supported',
     param: 'stream',
@@ -123,26 +134,26 @@ const needs: readonly Need[] = [
   },
   {
     isAsked: ({ tools }) => tools !== null,
-    isMet: ({ mapping }) => mapping.tools,
+    isMet: shown(({ mapping }) => mapping.tools),
     reason: 'takes no tools',
     param: 'tools',
     message: (model) => `The model "${model}" does not support tools. Remove "tools", or use a model that supports them.`,
   },
-  { ...input('image', 'images'), isMet: ({ mapping }) => mapping.vision },
+  { ...input('image', 'images'), isMet: shown(({ mapping }) => mapping.vision) },
   input('audio', 'sounds'),
   input('file', 'files'),
   input('video', 'videos'),
   {
     isAsked: ({ responseFormat }) => responseFormat?.type === 'json_object',
     // a model that answers by a schema answers in JSON
-    isMet: ({ model: { stated } }) => stated?.json_output !== false || stated.structured_outputs === true,
+    isMet: shown(({ model: { stated } }) => stated?.json_output !== false || stated.structured_outputs === true),
     reason: 'gives no JSON',
     param: 'response_format',
     message: (model) => `The model "${model}" cannot be made to answer in JSON. Remove "response_format", or use a model with json_output.`,
   },
   {
     isAsked: ({ responseFormat }) => responseFormat?.type === 'json_schema',
-    isMet: ({ model: { stated } }) => stated?.structured_outputs !== false,
+    isMet: shown(({ model: { stated } }) => stated?.structured_outputs !== false),
     reason: 'gives no structured outputs',
     param: 'response_format',
     message: (model) =>
@@ -166,19 +177,21 @@ export default definePlugin({
 /** cost: an ability that every model of the config and every wildcard has is not checked. */
 function needsOf({ models, wildcards }: Config): readonly Need[] {
   const all = [...models, ...wildcards].flatMap((model) => model.providers.map((mapping): Able => ({ model, mapping })));
-  return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
+  return needs.filter(({ isMet }) => !all.every(isMet(all)));
 }
 
 function meet(
-  candidates: readonly Candidate[],
+  frozen: readonly Candidate[],
   { model, reasoning }: ChatRequest,
   { isMet, code = 'model_not_supported', ...lack }: Pick<Need, 'isMet'> & Lack,
 ): readonly Candidate[] {
   const param = typeof lack.param === 'string' ? lack.param : lack.param(reasoning);
+  const candidates = thawed(frozen);
+  const meets = isMet(candidates);
+  // another provider could do this but is off: then the fault is not the request's, and the error lists the variables that are not set
+  const isOff = candidates.some((one) => one.dropped?.by === 'core' && meets(one));
   return candidates.map((candidate) => {
-    if (!stands(candidate) || isMet(candidate, candidates)) return candidate;
-    // another provider could do this but is off: then the fault is not the request's, and the error lists the variables that are not set
-    const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
+    if (!stands(candidate) || meets(candidate)) return candidate;
     return drop(candidate, {
       by: name,
       reason: lack.reason,
@@ -209,7 +222,7 @@ function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: 
   const tokens = textEstimate(request);
   const largest = Math.max(...candidates.map((candidate) => (stands(candidate) ? candidate.model.context_length : 0)));
   return meet(candidates, request, {
-    isMet: ({ model: { context_length: window } }) => window === 0 || tokens <= window * margin,
+    isMet: shown(({ model: { context_length: window } }) => window === 0 || tokens <= window * margin),
     reason: `has a smaller context than the prompt, which is about ${tokens} tokens`,
     code: 'context_length_exceeded',
     param: 'messages',

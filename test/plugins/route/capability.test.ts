@@ -2,7 +2,10 @@
  * route/capability: candidates that cannot do what the request asks are left out; if none is left, the error says what the request asked.
  */
 import { describe, expect, it } from 'vitest';
-import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import type { Candidate } from '../../../core/pipeline/context.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { errorOf, gatewayOf, probe, provider } from '../../core/scene.ts';
 
 const tool = [{ type: 'function', function: { name: 'f', parameters: {} } }];
 const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }];
@@ -78,10 +81,12 @@ describe('a request for', () => {
 });
 
 /** Models m0, m1, … of one provider each, behind the policy `plain`. */
-async function models(...entries: object[]) {
+const models = async (...entries: object[]) => await modelsWith([], entries);
+
+async function modelsWith(plugins: readonly AnyPlugin[], entries: object[]) {
   const up = await provider();
   const ids = entries.map((_, at) => `m${at}`);
-  const gateway = await gatewayOf({
+  const config = {
     providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
     models: entries.map((entry, at) => ({
       id: ids[at],
@@ -90,7 +95,8 @@ async function models(...entries: object[]) {
       ...entry,
     })),
     routing: { default: { strategy: 'ordered' }, models: { plain: { candidates: ids } } },
-  });
+  };
+  const gateway = await gatewayOf(config, { plugins });
   return { ...gateway, up, asked: () => up.asked.map(({ json }) => json?.model) };
 }
 
@@ -103,6 +109,42 @@ const kinds = {
 const reading = (...list: string[]): object => ({ architecture: { input_modalities: ['text', ...list] } });
 const json = { response_format: { type: 'json_object' } };
 const schema = { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } };
+
+/** How often a request looks at its candidates. */
+async function looksFor(wish: object, entries: object[]): Promise<number> {
+  let looks = 0;
+  const looked = <Value>(value: Value): Value => {
+    looks++;
+    return value;
+  };
+  const counted = (candidate: Candidate): Candidate => ({
+    ...candidate,
+    get dropped() {
+      return looked(candidate.dropped);
+    },
+    get model() {
+      return looked(candidate.model);
+    },
+  });
+  const counter = probe(({ hooks }) => hooks.route.tap({ stage: EARLY }, (candidates) => candidates.map(counted)));
+  const { chat } = await modelsWith([counter], entries);
+  await chat(wish);
+  return looks;
+}
+
+describe('twice as many candidates are looked at twice as often by a request for', () => {
+  const blind = { ...all, reasoning: false, vision: false };
+  const many = (size: number, entry: (at: number) => object): object[] => Array.from({ length: size }, (_, at) => entry(at));
+
+  it.each<[string, object, (at: number) => object]>([
+    ['images', { messages: image }, (at) => ({ providers: [{ providerId: 'up', externalId: `x${at}`, ...blind }] })],
+    ['sounds', kinds.audio, (at) => (at === 0 ? reading() : reading('image'))],
+  ])('%s', async (_, wish, entry) => {
+    const [some, more] = [await looksFor(wish, many(100, entry)), await looksFor(wish, many(200, entry))];
+    expect(some).toBeGreaterThan(100);
+    expect(more).toBeLessThan(2.5 * some);
+  });
+});
 
 describe('the capabilities in the entry of a model', () => {
   it.each<[string, object, object, object, string]>([
