@@ -1,7 +1,7 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
 import { finishReasons, mostChoices, mostInputs, unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
-import { GatewayError } from '../errors.ts';
+import { invalidAnswer } from '../wire/upstream-error.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
 
 export interface FoldedToolCall {
@@ -51,7 +51,7 @@ function lengthOf(value: unknown): number {
     return JSON.stringify(value)?.length ?? 0;
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an answer that is nested too deep.', { cause });
+    throw invalidAnswer('an answer that is nested too deep', cause);
   }
 }
 

@@ -8,6 +8,7 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { textInput } from '../../../core/wire/checks.ts';
 import { countOf, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 
 /** Throws `unsupported_value` for a model of another vendor. */
 export function embedderOf({ mapping: { externalId } }: Target): Embedder {
@@ -78,7 +79,7 @@ function invoke(
 function numbersOf(vector: unknown): readonly number[] {
   const numbers = listOf(vector);
   if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) {
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+    throw invalidAnswer('an answer without embeddings');
   }
   return numbers;
 }

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { Gathered } from '../../../core/http/body.ts';
 import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { eventTooLarge } from '../../../core/wire/upstream-error.ts';
+import { eventTooLarge, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 
 /** The part of the codec that is used: it decodes one whole frame into headers and payload, and checks both checksums. */
 interface FrameCodec {
@@ -41,6 +41,8 @@ const overheadBytes = 16;
 
 const noEvents: WireEvent[] = [];
 
+const damaged = (cause?: unknown): GatewayError => invalidAnswer('a frame that is damaged', cause);
+
 /**
  * Makes a framer with a codec. The bytes may be cut at any place. Events before a damaged frame are returned first; the next call throws.
  */
@@ -64,9 +66,7 @@ export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
         needed = preludeBytes;
       }
     } catch (thrown) {
-      broken = GatewayError.is(thrown)
-        ? thrown
-        : new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.', { cause: thrown });
+      broken = GatewayError.is(thrown) ? thrown : damaged(thrown);
       if (events.length === 0) throw broken;
     }
     if (held.size > 0) held.clear();
@@ -95,7 +95,7 @@ function lengthOf(bytes: Uint8Array, { maxEventBytes }: FrameLimits): number {
   const payload = length - view.getUint32(4) - overheadBytes;
   // safety: the codec checks a length only when the frame is whole. With a damaged length the framer would wait for bytes that never come
   if (payload < 0 || crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) {
-    throw new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.');
+    throw damaged();
   }
   if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) throw eventTooLarge(maxEventBytes);
   return length;

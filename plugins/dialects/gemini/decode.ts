@@ -100,7 +100,7 @@ function parse(data: string): unknown {
   try {
     return parseAnswer(data);
   } catch (cause) {
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not valid JSON.', { cause });
+    throw invalidAnswer('an event that is not valid JSON', cause);
   }
 }
 

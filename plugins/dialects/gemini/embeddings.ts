@@ -4,6 +4,7 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { textInput } from '../../../core/wire/checks.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { isVertex } from '../families/vertex.ts';
 import { studioPath, wholeName } from './address.ts';
 
@@ -45,7 +46,7 @@ const embedder: Embedder = {
   decode({ body }) {
     const vectors = isFields(body) ? listOf(body['embeddings']).map((entry) => listOf(fieldsOf(entry)['values'])) : [];
     if (vectors.some((vector) => vector.length === 0 || !vector.every((number) => typeof number === 'number'))) {
-      throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+      throw invalidAnswer('an answer without embeddings');
     }
     return { vectors: vectors as number[][], tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
   },

@@ -3,6 +3,7 @@ import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from '../families/query.ts';
@@ -53,7 +54,7 @@ function dimensionsFieldOf({ embeddings: { dimensions = 'dimensions' } = {} }: V
   throw new GatewayError('unsupported_value', 'This provider takes no dimensions. Leave out "dimensions".', { param: 'dimensions' });
 }
 
-const noVectors = (): GatewayError => new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+const noVectors = (): GatewayError => invalidAnswer('an answer without embeddings');
 
 /** A list of numbers, or base64 of 32-bit floats, little-endian. */
 function vectorOf(embedding: unknown): readonly number[] {

@@ -1,6 +1,6 @@
 /** Joins the pieces of tool calls, and numbers the calls of one answer from 0, whichever numbers the provider uses. */
 import type { Chunk } from '../../../core/chat.ts';
-import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { objectIn } from '../../../core/wire/json.ts';
@@ -82,7 +82,7 @@ export function addToolCalls(calls: ToolCalls, wire: readonly unknown[], scope: 
  */
 export function completeToolCalls(calls: ToolCalls, choice: number, chunks: Chunk[]): void {
   for (const call of calls.all) {
-    if (call.index === null) throw new GatewayError('upstream_invalid_response', 'The provider sent a tool call without a name.');
+    if (call.index === null) throw invalidAnswer('a tool call without a name');
     if (!call.hasArguments) chunks.push({ type: 'tool-delta', choice, index: call.index, arguments: '{}' });
   }
 }
@@ -101,7 +101,7 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
     call.held += text;
     calls.held += text.length;
     if (call.name !== '') begin(calls, call, scope);
-    else if (calls.held > mostHeld) throw new GatewayError('upstream_invalid_response', 'The provider sent tool calls without a name.');
+    else if (calls.held > mostHeld) throw invalidAnswer('tool calls without a name');
   } else if (text !== '') {
     addArguments(call, text, scope);
   }

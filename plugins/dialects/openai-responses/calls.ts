@@ -1,6 +1,6 @@
 /** Joins the pieces of function calls, numbers the calls of one answer from 0, and takes calls out of the wrapper that some come in. */
 import type { Chunk } from '../../../core/chat.ts';
-import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
 import { callIdFrom } from '../families/call-ids.ts';
@@ -77,7 +77,7 @@ export class Calls {
   /** Ends a call. A wrapper becomes the calls inside it, and a call without arguments gets `{}`. Throws if the call has no name. */
   close(call: Call, out: Chunk[]): void {
     if (call.isClosed) return;
-    if (call.name === '') throw new GatewayError('upstream_invalid_response', 'The provider sent a function call without a name.');
+    if (call.name === '') throw invalidAnswer('a function call without a name');
     const inner = call.index === null ? unwrapped(call, this.tools) : null;
     if (inner !== null) {
       for (const one of inner) this.#begin(one, out);

@@ -8,6 +8,7 @@ import { isChunk } from '../../../core/taps/returns.ts';
 import { ownerOf } from '../../../core/wire/dialect.ts';
 import type { Decoder, Dialect, Framer, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import type { ChunkSource, Pieces } from '../../../core/pipeline/hooks.ts';
 import { parseAnswer, partsIn } from '../../../core/wire/json.ts';
 import { kindOf } from '../../../core/wire/fields.ts';
@@ -34,10 +35,7 @@ export function faultOfDialect(thrown: unknown, dialect: Dialect): GatewayError 
 
 function truncated(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
-  if (isMalformed(thrown)) {
-    const message = 'The provider sent a compressed answer that cannot be unpacked.';
-    return new GatewayError('upstream_invalid_response', message, { cause: thrown });
-  }
+  if (isMalformed(thrown)) return invalidAnswer('a compressed answer that cannot be unpacked', thrown);
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
 

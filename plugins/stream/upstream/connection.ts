@@ -2,6 +2,7 @@
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { timeLimit } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { AnswerHead } from './answer-head.ts';
 import { isUntrusted } from '../../../core/wire/address.ts';
 import { connectorOf } from '../../../core/wire/egress/way.ts';
@@ -103,9 +104,7 @@ export function unreachable(thrown: unknown): GatewayError {
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
     return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
   }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
-  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return invalidAnswer(`headers of more than ${mostHeaders} bytes`, thrown);
   // undici closes the connection with this error where an answer changes to another protocol
   if (message === 'bad upgrade') {
     return new GatewayError(

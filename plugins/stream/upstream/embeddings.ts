@@ -3,6 +3,7 @@ import type { ChatRequest, Chunk, EmbeddingAsk, Usage } from '../../../core/chat
 import { unknownUsage } from '../../../core/chat.ts';
 import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
 import { withWholeCharacters } from '../../../core/wire/native.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
@@ -50,7 +51,7 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   });
   const vectors = found.flatMap((part) => part.vectors);
   if (vectors.length !== inputs.length) {
-    throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
+    throw invalidAnswer(`${vectors.length} vectors for ${inputs.length} inputs`);
   }
   return { ...sourceOf(chunksOf(vectors, tokensOf(found))), adjustments: calls[0]?.adjustments ?? [] };
 }

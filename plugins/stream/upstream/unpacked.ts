@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { GatewayError } from '../../../core/errors.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import type { Bytes, HttpAnswer } from './http-answer.ts';
 
 const decompressors: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
@@ -36,10 +36,7 @@ export function bytesOf(answer: HttpAnswer): Bytes {
   if (codings.length === 0) return answer;
   const unpackers = codings.toReversed().map((coding) => decompressors.get(coding));
   if (unpackers.length > mostCodings || unpackers.includes(undefined)) {
-    throw new GatewayError(
-      'upstream_invalid_response',
-      `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`,
-    );
+    throw invalidAnswer(`a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}"`);
   }
   // the reader of the last stream gets the error of any of them
   const stream = pipeline([streamOf(answer), ...unpackers.map((unpack) => (unpack as () => Duplex)())], () => {});
