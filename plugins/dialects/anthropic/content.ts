@@ -3,7 +3,7 @@ import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { fieldsOf, type Fields, textOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { CallIds } from '../families/call-ids.ts';
+import type { CallIds } from '../families/calls.ts';
 import type { Breakpoints } from './cache-control.ts';
 import { nativeOf } from './form.ts';
 

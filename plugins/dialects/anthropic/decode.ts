@@ -8,7 +8,7 @@ import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { answerTool } from '../families/answer-tool.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom } from '../families/calls.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { decodeAnswerError } from './error.ts';
 import { form } from './form.ts';

@@ -8,7 +8,7 @@ import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { partsOf, turnsOf, withPairedResults } from '../../../core/wire/turns.ts';
 import { forcesNothing, withAllowedTools, withToolsOnce } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
-import { CallIds } from '../families/call-ids.ts';
+import { CallIds } from '../families/calls.ts';
 import { claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { beganWithoutThinking } from '../families/thinking-blocks.ts';
 import { asksBy, refuseSeveral } from '../families/missing.ts';

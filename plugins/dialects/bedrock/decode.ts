@@ -8,7 +8,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { answerTool } from '../families/answer-tool.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom } from '../families/calls.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { decodeException, noOutput } from './error.ts';
 import { format } from './replay.ts';

@@ -5,7 +5,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, type Turn, turnsOf, withPairedResults } from '../../../core/wire/turns.ts';
 import { listOf, textOf } from '../../../core/wire/fields.ts';
-import { argumentsIn } from '../families/call-arguments.ts';
+import { argumentsIn } from '../families/calls.ts';
 import { isVertex } from '../families/vertex.ts';
 import { type ModelClass, refusesPrefill } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';

@@ -12,7 +12,7 @@ import { billed, invalidAnswer, sanitise } from '../../../core/wire/upstream-err
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
 import { answerTool } from '../families/answer-tool.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom } from '../families/calls.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';

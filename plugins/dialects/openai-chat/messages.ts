@@ -2,7 +2,7 @@
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import { withResultsAtCalls, withPairedResults } from '../../../core/wire/turns.ts';
-import { callIdFrom, CallIds, nineCharacters } from '../families/call-ids.ts';
+import { callIdFrom, CallIds, nineCharacters } from '../families/calls.ts';
 import { extrasOf, issuedDetails } from './details.ts';
 import type { Habits, Vendor } from './habits.ts';
 

@@ -4,7 +4,7 @@ import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { objectIn } from '../../../core/wire/json.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom } from '../families/calls.ts';
 import { detailBeside } from './details.ts';
 
 interface Call {

@@ -3,7 +3,7 @@ import type { Chunk } from '../../../core/chat.ts';
 import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom } from '../families/calls.ts';
 
 /** One `function_call` item. */
 export interface Call {

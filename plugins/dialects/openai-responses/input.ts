@@ -5,7 +5,7 @@ import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fiel
 import { fieldsIn } from '../../../core/wire/json.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { withPairedResults } from '../../../core/wire/turns.ts';
-import { callIdFrom, CallIds } from '../families/call-ids.ts';
+import { callIdFrom, CallIds } from '../families/calls.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
 

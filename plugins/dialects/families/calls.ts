@@ -1,8 +1,9 @@
 /**
- * Ids of tool calls that the gateway makes: for calls that came without one, and for
- * ids that the next provider refuses. Why they are hashes is in docs/decisions.md.
+ * Tool calls in the forms that other providers take. The gateway makes ids for calls that came without one,
+ * and for ids that the next provider refuses. Why they are hashes is in docs/decisions.md.
  */
 import { createHash } from 'node:crypto';
+import { objectIn } from '../../../core/wire/json.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
@@ -52,4 +53,16 @@ export class CallIds {
     const known = this.#known.get(id);
     return known?.own[Math.min(known.results++, known.own.length - 1)] ?? this.#written(id);
   }
+}
+
+/**
+ * The arguments of a call as an object, for wires that take no text. Arguments that are not an object, for example of a call that was cut,
+ * are wrapped in one, so that the model still sees them; `adjust` notes it. Clients send `""` for a call without arguments.
+ */
+export function argumentsIn(text: string, adjust: (parameter: string, change: string) => void): object {
+  if (text.trim() === '') return {};
+  const given = objectIn(text);
+  if (given !== null) return given;
+  adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
+  return { arguments: text };
 }
