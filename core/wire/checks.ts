@@ -2,7 +2,6 @@
  * Checks of the fields of a request. Each returns the value with its type, or
  * throws a GatewayError with the path of the field at fault; null counts as absent.
  */
-import type { EmbeddingAsk } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { type Fields, isFields, kindOf } from './fields.ts';
 
@@ -87,10 +86,4 @@ export function modelName(value: unknown): string {
   const name = text('model', value);
   if (name.trim() === '') throw wrongValue('model', 'must not be empty');
   return name;
-}
-
-/** An input of an embeddings request, for a provider that takes no tokens. */
-export function textInput(input: EmbeddingAsk['inputs'][number]): string {
-  if (typeof input === 'string') return input;
-  throw new GatewayError('unsupported_value', 'This provider takes texts and no tokens. Send "input" as text.', { param: 'input' });
 }

@@ -5,10 +5,9 @@
 import type { ChatRequest } from '../../../core/chat.ts';
 import type { Embedder, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
-import { textInput } from '../../../core/wire/checks.ts';
 import { countOf, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { numbersOf, textInput } from '../families/vectors.ts';
 
 /** Throws `unsupported_value` for a model of another vendor. */
 export function embedderOf({ mapping: { externalId } }: Target): Embedder {
@@ -74,12 +73,4 @@ function invoke(
     body: JSON.stringify(sent),
     adjustments: adjustments.list,
   };
-}
-
-function numbersOf(vector: unknown): readonly number[] {
-  const numbers = listOf(vector);
-  if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) {
-    throw invalidAnswer('an answer without embeddings');
-  }
-  return numbers;
 }

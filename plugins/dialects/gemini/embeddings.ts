@@ -1,10 +1,9 @@
 /** Embeddings of Gemini models. wire: Gemini API: batchEmbedContents, at most 100 texts in one call. */
 import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
-import { textInput } from '../../../core/wire/checks.ts';
-import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { countOf, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { numbersOf, textInput } from '../families/vectors.ts';
 import { isVertex } from '../families/vertex.ts';
 import { studioPath, wholeName } from './address.ts';
 
@@ -44,10 +43,7 @@ const embedder: Embedder = {
     };
   },
   decode({ body }) {
-    const vectors = isFields(body) ? listOf(body['embeddings']).map((entry) => listOf(fieldsOf(entry)['values'])) : [];
-    if (vectors.some((vector) => vector.length === 0 || !vector.every((number) => typeof number === 'number'))) {
-      throw invalidAnswer('an answer without embeddings');
-    }
-    return { vectors: vectors as number[][], tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
+    const vectors = listOf(fieldsOf(body)['embeddings']).map((entry) => numbersOf(fieldsOf(entry)['values']));
+    return { vectors, tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
   },
 };

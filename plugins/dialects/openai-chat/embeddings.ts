@@ -3,10 +3,10 @@ import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from '../families/query.ts';
+import { noVectors, numbersOf } from '../families/vectors.ts';
 import type { Vendor } from './habits.ts';
 
 /**
@@ -54,15 +54,9 @@ function dimensionsFieldOf({ embeddings: { dimensions = 'dimensions' } = {} }: V
   throw new GatewayError('unsupported_value', 'This provider takes no dimensions. Leave out "dimensions".', { param: 'dimensions' });
 }
 
-const noVectors = (): GatewayError => invalidAnswer('an answer without embeddings');
-
 /** A list of numbers, or base64 of 32-bit floats, little-endian. */
-function vectorOf(embedding: unknown): readonly number[] {
-  if (typeof embedding === 'string') return numbersIn(new Uint8Array(Buffer.from(embedding, 'base64')));
-  const numbers = listOf(embedding);
-  if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) throw noVectors();
-  return numbers;
-}
+const vectorOf = (embedding: unknown): readonly number[] =>
+  typeof embedding === 'string' ? numbersIn(new Uint8Array(Buffer.from(embedding, 'base64'))) : numbersOf(embedding);
 
 function numbersIn(bytes: Uint8Array<ArrayBuffer>): number[] {
   if (bytes.length === 0 || bytes.length % 4 !== 0) throw noVectors();
