@@ -6,19 +6,22 @@ import type { Fields } from './fields.ts';
 const mostNamed = 64;
 const longest = 256;
 
+/** Notes that a parameter was changed: `dropped`, `clamped to 1024`. */
+export type Adjust = (parameter: string, change: string) => void;
+
 /** Collects the adjustments of one request. A dialect makes one for each request and returns its `list` with the wire request. */
 export class Adjustments {
   readonly #named: Adjustment[] = [];
   // cost: with ten thousand parameters, searching the list for each one takes seconds
   readonly #known = new Set<string>();
 
-  /** Notes that `parameter` was changed: `dropped`, `clamped to 1024`. The same change of the same parameter is noted once. */
-  add(parameter: string, change: string): void {
+  /** The same change of the same parameter is noted once. A function of its own, for those who only note changes. */
+  readonly add: Adjust = (parameter, change) => {
     const known = `${parameter}: ${change}`;
     if (this.#known.has(known)) return;
     this.#known.add(known);
     if (this.#named.length < mostNamed) this.#named.push({ parameter: shortened(parameter), change: shortened(change) });
-  }
+  };
 
   /**
    * Notes that a field of `ChatRequest.rest` was dropped, because the wire has no place for it. A null value asks for nothing and is not

@@ -1,5 +1,6 @@
 /** Brings a conversation into the order that wire formats want: results at their calls, user and assistant in turns. */
 import type { ContentPart, Message } from '../chat.ts';
+import type { Adjust } from './adjustments.ts';
 
 /** A conversation: its instructions and its turns. */
 export interface Turns {
@@ -107,7 +108,7 @@ interface Namesakes {
  * (BerriAI/litellm#20048); Gemini wants as many results as calls (google-gemini/gemini-cli#5443)
  * @param adjust notes a change that the model sees
  */
-export function withPairedResults(messages: readonly Message[], adjust: (parameter: string, change: string) => void): readonly Message[] {
+export function withPairedResults(messages: readonly Message[], adjust: Adjust): readonly Message[] {
   if (!messages.some(({ role, tool_calls: calls }) => role === 'tool' || calls !== undefined)) return messages;
   const { slots, places } = matched(messages);
   const paired: Message[] = [];

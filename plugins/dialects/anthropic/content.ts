@@ -1,4 +1,5 @@
 /** Encodes the content parts of a message as content blocks. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { fieldsOf, type Fields, textOf } from '../../../core/wire/fields.ts';
@@ -14,8 +15,7 @@ export type Block = Fields;
 export interface Writing {
   readonly breakpoints: Breakpoints;
   readonly callIds: CallIds;
-  /** Notes an adjustment. */
-  adjust(parameter: string, change: string): void;
+  readonly adjust: Adjust;
   /** Notes that a field of `rest` was dropped. */
   dropField(field: string, value: unknown): void;
   /** Notes that the request needs a beta, for the header `anthropic-beta`. */

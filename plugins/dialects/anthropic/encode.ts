@@ -37,7 +37,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   const asked = betasOf(request);
   const betas = new Set(isOnVertex ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked);
   const writing: Writing = {
-    adjust: (parameter, change) => adjustments.add(parameter, change),
+    adjust: adjustments.add,
     dropField: (field, value) => adjustments.dropField(field, value),
     needs: (beta) => betas.add(beta),
     callIds: new CallIds(callId),

@@ -2,6 +2,7 @@
  * Turns the caller's `cache_control` into cache points.
  * wire: a cache point is a block of its own, after the blocks that it caches (Amazon Bedrock: Prompt caching).
  */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import type { Block } from './media.ts';
@@ -28,9 +29,9 @@ export class CachePoints {
   /** True if there is one that lasts five minutes. */
   #hasShort = false;
   readonly #target: Target;
-  readonly #adjust: (parameter: string, change: string) => void;
+  readonly #adjust: Adjust;
 
-  constructor(target: Target, adjust: (parameter: string, change: string) => void) {
+  constructor(target: Target, adjust: Adjust) {
     this.#target = target;
     this.#adjust = adjust;
   }

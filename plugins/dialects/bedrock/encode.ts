@@ -63,7 +63,7 @@ class Draft {
   readonly #model: ModelClass;
 
   constructor(request: ChatRequest, target: Target) {
-    this.#request = withToolsOnce(request, (parameter, change) => this.adjustments.add(parameter, change));
+    this.#request = withToolsOnce(request, this.adjustments.add);
     this.#target = target;
     this.#model = modelClassOf(target);
   }
@@ -71,7 +71,7 @@ class Draft {
   body(): Block {
     const request = this.#request;
     refuseSeveral(request.n, 'Bedrock');
-    const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
+    const { add: adjust } = this.adjustments;
     const cachePoints = new CachePoints(this.#target, adjust);
     const form = this.#form();
     const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target) && !needsTool(form.schema);

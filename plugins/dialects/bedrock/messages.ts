@@ -1,4 +1,5 @@
 /** Encodes a conversation for Converse, in which user and assistant alternate and each block is an object with one key. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -33,7 +34,7 @@ export interface MessageWays {
   /** True if the model may think in this request. */
   readonly thinks: boolean;
   readonly cachePoints: CachePoints;
-  adjust(parameter: string, change: string): void;
+  readonly adjust: Adjust;
 }
 
 /** Groups messages into turns. */

@@ -1,4 +1,5 @@
 /** Encodes tools, the tool choice, and the tool that carries a structured answer. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
@@ -27,7 +28,7 @@ interface ToolWays {
   /** The structured answer for which the answer tool is needed. Null if none is. */
   readonly answer: { readonly schema: object; readonly forced: 'json' | 'schema' } | null;
   readonly cachePoints: CachePoints;
-  adjust(parameter: string, change: string): void;
+  readonly adjust: Adjust;
 }
 
 /**

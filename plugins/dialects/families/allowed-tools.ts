@@ -2,6 +2,7 @@
  * The tools that are sent, and the choice among them: for a choice of some (`allowed_tools`), in APIs without it, only these tools; of
  * several tools of one name the first; and no choice of a tool that is not there.
  */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
@@ -55,7 +56,7 @@ const nameOf = (tool: Tool): unknown => fieldsOf(tool.function)['name'] ?? tool[
  * wire: a second one is a 400 "tools: Tool names must be unique." (Anthropic, at Bedrock too: anthropics/claude-code#10687), and a
  * 400 "Duplicate function declaration found" (Gemini API: google-gemini/gemini-cli#22207). OpenAI takes it
  */
-export function withToolsOnce(request: ChatRequest, adjust: (parameter: string, change: string) => void): ChatRequest {
+export function withToolsOnce(request: ChatRequest, adjust: Adjust): ChatRequest {
   const given = request.tools ?? [];
   const names = new Set<unknown>();
   const tools: Tool[] = [];

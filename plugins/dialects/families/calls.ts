@@ -3,6 +3,7 @@
  * and for ids that the next provider refuses. Why they are hashes is in docs/decisions.md.
  */
 import { createHash } from 'node:crypto';
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import { objectIn } from '../../../core/wire/json.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
@@ -59,7 +60,7 @@ export class CallIds {
  * The arguments of a call as an object, for wires that take no text. Arguments that are not an object, for example of a call that was cut,
  * are wrapped in one, so that the model still sees them; `adjust` notes it. Clients send `""` for a call without arguments.
  */
-export function argumentsIn(text: string, adjust: (parameter: string, change: string) => void): object {
+export function argumentsIn(text: string, adjust: Adjust): object {
   if (text.trim() === '') return {};
   const given = objectIn(text);
   if (given !== null) return given;

@@ -2,6 +2,7 @@
  * Which parameters each family of OpenAI's models refuses, on chat completions and on
  * Responses, and which schemas and names of tools they take. Parameters have their names of chat completions.
  */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import { toolNameBy } from '../../../core/names.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -101,15 +102,15 @@ const composing = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;
  * required to be supplied and to be an array including every key in properties" (OpenAI: Structured outputs). The Messages API takes
  * optional properties, and its SDKs write them (BerriAI/litellm#38211).
  */
-export function withPossibleStrict(request: ChatRequest, target: Target, dropped: (parameter: string) => void): ChatRequest {
+export function withPossibleStrict(request: ChatRequest, target: Target, adjust: Adjust): ChatRequest {
   if (request.form !== 'messages' || isClaude(target)) return request;
   const { responseFormat, tools } = request;
   const described = responseFormat?.json_schema;
   const isFormatLoose = described?.strict === true && !canBeStrict(described.schema);
   const isToolLoose = tools?.some(isLoose) === true;
   if (!isFormatLoose && !isToolLoose) return request;
-  if (isFormatLoose) dropped('response_format.json_schema.strict');
-  if (isToolLoose) dropped('tools.function.strict');
+  if (isFormatLoose) adjust('response_format.json_schema.strict', 'dropped');
+  if (isToolLoose) adjust('tools.function.strict', 'dropped');
   return {
     ...request,
     ...(isFormatLoose && { responseFormat: { ...responseFormat, type: 'json_schema', json_schema: { ...described, strict: false } } }),

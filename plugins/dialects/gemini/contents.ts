@@ -1,4 +1,5 @@
 /** Encodes a conversation as `systemInstruction` and `contents`, in which user and model alternate. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -27,8 +28,7 @@ export interface Conversation {
 interface ContentWays {
   readonly target: Target;
   readonly model: ModelClass;
-  /** Notes an adjustment. */
-  adjust(parameter: string, change: string): void;
+  readonly adjust: Adjust;
 }
 
 /**
@@ -145,7 +145,7 @@ class ContentEncoder {
     const ways: PartWays = {
       pathOf: () => this.#pathOf(part),
       isVertex: this.#vertex,
-      dropped: (parameter) => this.#ways.adjust(parameter, 'dropped'),
+      adjust: this.#ways.adjust,
     };
     return encodePart(part, ways);
   }

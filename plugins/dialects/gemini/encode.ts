@@ -76,7 +76,7 @@ class Draft {
   readonly #place: FormPlace;
 
   constructor(request: ChatRequest, target: Target) {
-    this.#request = withToolsOnce(request, (parameter, change) => this.adjustments.add(parameter, change));
+    this.#request = withToolsOnce(request, this.adjustments.add);
     this.#target = target;
     this.#model = classOf(target);
     this.#place = this.#model.takesFormBesideTools === true ? 'field' : placeBesideTools(this.#request);
@@ -84,7 +84,7 @@ class Draft {
 
   body(): Fields {
     const { messages, tools } = this.#request;
-    const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
+    const { add: adjust } = this.adjustments;
     const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, adjust });
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };

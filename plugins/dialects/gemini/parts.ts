@@ -2,6 +2,7 @@
  * Encodes content parts of a message. It refuses an address that the API does
  * not fetch; `stream/upstream` has replaced such image addresses by data before.
  */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -16,13 +17,12 @@ export interface PartWays {
   readonly isVertex: boolean;
   /** The path of the part for an error message, such as `messages[2].content[0]`. */
   pathOf(): string;
-  /** Is called with each field that is dropped. */
-  dropped(parameter: string): void;
+  readonly adjust: Adjust;
 }
 
 /** Encodes one part. Throws `unsupported_value` or `missing_required_parameter`, with the path of the part. */
 export function encodePart(part: ContentPart, ways: PartWays): WirePart {
-  if ('cache_control' in part) ways.dropped('messages.content.cache_control');
+  if ('cache_control' in part) ways.adjust('messages.content.cache_control', 'dropped');
   const encode = kinds.get(part.type);
   if (encode === undefined) {
     throw refused(ways, 'type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
@@ -50,7 +50,7 @@ const urlIn = (value: unknown): string | null => textOf(isFields(value) ? value[
 
 function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePart {
   const { detail } = fieldsOf(image);
-  if (detail !== undefined && detail !== null && detail !== 'auto') ways.dropped('messages.content.image_url.detail');
+  if (detail !== undefined && detail !== null && detail !== 'auto') ways.adjust('messages.content.image_url.detail', 'dropped');
   return encodeUrl(urlIn(image), ways, 'image_url.url');
 }
 

@@ -47,8 +47,8 @@ class Draft {
     this.#habits = habitsOf(vendor, target);
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     refuseUnknownChoice(request);
-    const dropped = (parameter: string): void => this.adjustments.add(parameter, 'dropped');
-    const own = withPossibleStrict(withoutForeign(request, vendor, dropped), target, dropped);
+    const { add: adjust } = this.adjustments;
+    const own = withPossibleStrict(withoutForeign(request, vendor, adjust), target, adjust);
     this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
     const { reasoning } = target;
     const isChosen = reasoning.isAutomatic === true && reasoning.effort !== 'none';
@@ -114,8 +114,7 @@ class Draft {
       vendor: this.#vendor,
       habits: this.#habits,
       provider: this.#target.provider.account,
-      dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
-      changed: (parameter, change) => this.adjustments.add(parameter, change),
+      adjust: this.adjustments.add,
     });
   }
 

@@ -1,20 +1,21 @@
 /** Requests from callers of another wire format: removes and reports what this API refuses and its own callers would not send. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ContentPart, Message, Tool } from '../../../core/chat.ts';
 import type { Vendor } from './habits.ts';
 
 /**
- * A request that came through another door, in the form that the vendor takes. `dropped` is called with each parameter that is left out.
+ * A request that came through another door, in the form that the vendor takes. `adjust` notes each parameter that is left out.
  */
 export function withoutForeign(
   request: ChatRequest,
   { takesCacheControl = false, takesTopK = false }: Vendor,
-  dropped: (parameter: string) => void,
+  adjust: Adjust,
 ): ChatRequest {
   if (request.form === undefined) return request;
   const refused = new Set(takesCacheControl ? ['is_error'] : ['is_error', 'cache_control']);
   const plain = <Item extends object>(item: Item, where: string): Item => {
     const names = Object.keys(item).filter((name) => refused.has(name));
-    for (const name of names) dropped(`${where}.${name}`);
+    for (const name of names) adjust(`${where}.${name}`, 'dropped');
     return names.length === 0 ? item : (Object.fromEntries(Object.entries(item).filter(([name]) => !refused.has(name))) as Item);
   };
   const messages = withShownImages(request.messages).map((message) => ({
@@ -25,7 +26,7 @@ export function withoutForeign(
     ...(message.tool_calls !== undefined && { tool_calls: message.tool_calls.map((call) => plain(call, 'messages.tool_calls')) }),
   }));
   const { top_k: topK, ...others } = request.rest;
-  if (topK !== undefined && !takesTopK) dropped('top_k');
+  if (topK !== undefined && !takesTopK) adjust('top_k', 'dropped');
   return {
     ...request,
     messages,

@@ -1,4 +1,5 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import { withResultsAtCalls, withPairedResults } from '../../../core/wire/turns.ts';
@@ -12,10 +13,7 @@ export interface MessageWays {
   readonly habits: Habits;
   /** The id of the provider entry. Opaque reasoning goes back only to the provider that issued it. */
   readonly provider: string;
-  /** Is called with each field that is dropped. */
-  dropped(parameter: string): void;
-  /** Is called with every other change. */
-  changed(parameter: string, change: string): void;
+  readonly adjust: Adjust;
 }
 
 /** Fields that only answers have. A caller who sends an answer back unchanged does not ask for anything by them. */
@@ -23,9 +21,9 @@ const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'an
 
 /** Encodes the messages of a request. */
 export function encodeMessages(sent: readonly Message[], ways: MessageWays): readonly Message[] {
-  const given = withPairedResults(sent, ways.changed);
+  const given = withPairedResults(sent, ways.adjust);
   const ordered = withResultsAtCalls(given, { inTurns: false });
-  if (ordered !== given) ways.changed('messages', 'results of tools put behind their calls');
+  if (ordered !== given) ways.adjust('messages', 'results of tools put behind their calls');
   const plain = ways.vendor.textResults === true ? withMediaBehind(ordered, ways) : ordered;
   const messages = ways.habits.instructions === 'first' ? withFirstInstructions(plain, ways) : plain;
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
@@ -47,9 +45,9 @@ export function encodeMessages(sent: readonly Message[], ways: MessageWays): rea
  * wire: 400 "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains
  * an image URL" (OpenHands/OpenHands#7700, 2025-04); Mistral takes texts only too (LibreChat-AI/agents#344, 2026-07)
  */
-function withMediaBehind(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+function withMediaBehind(messages: readonly Message[], { adjust }: MessageWays): readonly Message[] {
   if (!messages.some((message) => message.role === 'tool' && hasMedia(message))) return messages;
-  changed('messages', 'images and files of tool results put behind the results');
+  adjust('messages', 'images and files of tool results put behind the results');
   const moved: Message[] = [];
   let behind: ContentPart[] = [];
   for (const [at, message] of messages.entries()) {
@@ -72,7 +70,7 @@ const isText = ({ type }: ContentPart): boolean => type === 'text';
 const hasMedia = ({ content }: Message): boolean => Array.isArray(content) && !(content as readonly ContentPart[]).every(isText);
 
 /** One system message, at the beginning. A later one becomes the user's, and is joined with the user messages beside it. */
-function withFirstInstructions(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+function withFirstInstructions(messages: readonly Message[], { adjust }: MessageWays): readonly Message[] {
   const start = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = start === -1 ? messages : messages.slice(0, start);
   const others = messages.slice(leading.length);
@@ -89,8 +87,8 @@ function withFirstInstructions(messages: readonly Message[], { changed }: Messag
       last.isChanged = true;
     } else turns.push({ messages: [said], isChanged });
   }
-  if (more.length > 0) changed('messages', 'system messages joined');
-  if (turns.some(({ isChanged }) => isChanged)) changed('messages', 'later system messages sent as the user');
+  if (more.length > 0) adjust('messages', 'system messages joined');
+  if (turns.some(({ isChanged }) => isChanged)) adjust('messages', 'later system messages sent as the user');
   return [...(first === undefined ? [] : [joined([first, ...more])]), ...turns.map((turn) => joined(turn.messages))];
 }
 
@@ -98,7 +96,7 @@ function withFirstInstructions(messages: readonly Message[], { changed }: Messag
  * wire: "user or tool message(s) should alternate with assistant message(s)" is a
  * 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265).
  */
-function withTurns(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+function withTurns(messages: readonly Message[], { adjust }: MessageWays): readonly Message[] {
   // cost: a turn grows in place; copying it for each message would take quadratic time in a conversation of one role
   const turns: [Message, ...Message[]][] = [];
   for (const message of messages) {
@@ -107,7 +105,7 @@ function withTurns(messages: readonly Message[], { changed }: MessageWays): read
     else turns.push([message]);
   }
   if (turns.length === messages.length) return messages;
-  changed('messages', 'those of one role in a row joined');
+  adjust('messages', 'those of one role in a row joined');
   return turns.map(joined);
 }
 
@@ -126,10 +124,10 @@ const partsOf = (content: Message['content']): readonly ContentPart[] =>
  * wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021,
  * 2026-04), and Claude Code sends this order (BerriAI/litellm#17761, 2025-12).
  */
-function withAnsweredResults(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+function withAnsweredResults(messages: readonly Message[], { adjust }: MessageWays): readonly Message[] {
   return messages.flatMap((message, at) => {
     if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
-    changed('messages', 'an assistant message put after tool results');
+    adjust('messages', 'an assistant message put after tool results');
     return [{ role: 'assistant', content: '…' } as const, message];
   });
 }
@@ -180,20 +178,20 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
   for (const field of vendor.messageDrops ?? []) {
     if (!(field in encoded)) continue;
     delete encoded[field];
-    ways.dropped(`messages.${field}`);
+    ways.adjust(`messages.${field}`, 'dropped');
   }
   if (message.tool_calls !== undefined) encoded['tool_calls'] = callsOf(message, message.tool_calls, ways);
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
   return encoded as unknown as Message;
 }
 
-function callsOf(message: Message, calls: readonly ToolCall[], { vendor, provider, dropped }: MessageWays): readonly ToolCall[] {
+function callsOf(message: Message, calls: readonly ToolCall[], { vendor, provider, adjust }: MessageWays): readonly ToolCall[] {
   const extras = extrasOf(message, provider);
   return calls.map((call) => {
     const extra = extras.get(call.id);
     const whole = withArguments(call);
     return without(extra === undefined ? whole : { ...whole, extra_content: extra }, vendor.messageDrops, (field) =>
-      dropped(`messages.tool_calls.${field}`),
+      adjust(`messages.tool_calls.${field}`, 'dropped'),
     );
   });
 }
@@ -202,7 +200,7 @@ function contentOf(parts: readonly ContentPart[], role: Message['role'], ways: M
   const { plainText, messageDrops } = ways.vendor;
   const isFlattened = plainText === 'all' || (plainText === 'system' && isInstruction(role));
   if (isFlattened && parts.every((part) => part.type === 'text')) return parts.map((part) => part.text ?? '').join('\n');
-  return parts.map((part) => without(part, messageDrops, (field) => ways.dropped(`messages.content.${field}`)));
+  return parts.map((part) => without(part, messageDrops, (field) => ways.adjust(`messages.content.${field}`, 'dropped')));
 }
 
 /** An object without the fields that a vendor refuses; the same object where it has none of them. */

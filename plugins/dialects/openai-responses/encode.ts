@@ -61,7 +61,7 @@ class Draft {
   readonly #isOwn: boolean;
 
   constructor(request: ChatRequest, target: Target, habits: Habits) {
-    this.#request = withPossibleStrict(request, target, (parameter) => this.adjustments.add(parameter, 'dropped'));
+    this.#request = withPossibleStrict(request, target, this.adjustments.add);
     this.#isOwn = request.form === form;
     this.#own = request.native?.fields ?? {};
     this.#target = target;
@@ -81,8 +81,7 @@ class Draft {
         target: this.#target,
         habits: this.#habits,
         isOwn: this.#isOwn,
-        dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
-        changed: (parameter, change) => this.adjustments.add(parameter, change),
+        adjust: this.adjustments.add,
       }),
       stream,
       // wire: without `store: false` OpenAI keeps each response for 30 days (OpenAI: Your data)

@@ -1,4 +1,5 @@
 /** Encodes the messages of a chat as items of `input`. */
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
@@ -23,25 +24,22 @@ interface Conversation {
   readonly habits: Habits;
   /** True: the caller speaks this API too. */
   readonly isOwn: boolean;
-  /** Is called with each field that is dropped. */
-  dropped(parameter: string): void;
-  /** Notes another adjustment. */
-  changed(parameter: string, change: string): void;
+  readonly adjust: Adjust;
 }
 
 /** Encodes the messages as `input`. Throws `unsupported_value` for a part that the API cannot carry, with its path. */
 export function encodeInput(given: readonly Message[], conversation: Conversation): readonly Item[] {
   const ways = { ...conversation, callIds: new CallIds(shortId) };
-  const messages = withPairedResults(given, ways.changed);
+  const messages = withPairedResults(given, ways.adjust);
   const items = messages.flatMap((message, at) => {
     for (const [field, value] of Object.entries(message)) {
-      if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
+      if (!knownFields.has(field) && value !== null && value !== undefined) ways.adjust(`messages.${field}`, 'dropped');
     }
     return itemsOf(message, `messages[${at}]`, ways);
   });
   if (items.length > 0 || messages.length === 0) return items;
   // wire: an empty input is a 400 (OpenAI: error text "One of "input" or "previous_response_id" ... must be provided")
-  ways.changed('messages', 'an empty user message filled in');
+  ways.adjust('messages', 'an empty user message filled in');
   return [{ role: 'user', content: [{ type: 'input_text', text: '…' }] }];
 }
 
@@ -114,7 +112,7 @@ function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
   for (const [field, value] of Object.entries(part)) {
     if (field === 'type' || field === own || field === 'native') continue;
     if (field === 'prompt_cache_breakpoint') kept[field] = value;
-    else ways.dropped(`messages.content.${field}`);
+    else ways.adjust(`messages.content.${field}`, 'dropped');
   }
   return kept;
 }
