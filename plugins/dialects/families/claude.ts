@@ -37,47 +37,22 @@ interface ClaudeClass {
 /** Matches one version and no later one: `opus-4` matches `opus-4-20250514`, but not `opus-4-1`. */
 const named = (name: string): RegExp => new RegExp(`${name.replaceAll('.', '[-.]')}(?!\\d)(?![-.]\\d{1,2}(?!\\d))`);
 
+/** What the newest models have in common. */
+const newest = {
+  cap: 128_000,
+  thinking: 'adaptive',
+  sampling: 'none',
+  schemas: true,
+  laterInstructions: true,
+  refusesPrefill: true,
+} as const satisfies Omit<ClaudeClass, 'match'>;
+
 /** The first row that matches counts. */
 const classes: readonly ClaudeClass[] = [
-  {
-    match: /fable|mythos/,
-    cap: 128_000,
-    thinking: 'adaptive',
-    unasked: 'always',
-    sampling: 'none',
-    schemas: true,
-    laterInstructions: true,
-    refusesPrefill: true,
-  },
-  {
-    match: named('(?:opus|sonnet)-5.5'),
-    cap: 128_000,
-    thinking: 'adaptive',
-    unasked: 'always',
-    sampling: 'none',
-    schemas: true,
-    laterInstructions: true,
-    refusesPrefill: true,
-  },
-  {
-    match: named('(?:opus|sonnet)-5'),
-    cap: 128_000,
-    thinking: 'adaptive',
-    unasked: 'unless-disabled',
-    sampling: 'none',
-    schemas: true,
-    laterInstructions: true,
-    refusesPrefill: true,
-  },
-  {
-    match: named('opus-4.8'),
-    cap: 128_000,
-    thinking: 'adaptive',
-    sampling: 'none',
-    schemas: true,
-    laterInstructions: true,
-    refusesPrefill: true,
-  },
+  { match: /fable|mythos/, ...newest, unasked: 'always' },
+  { match: named('(?:opus|sonnet)-5.5'), ...newest, unasked: 'always' },
+  { match: named('(?:opus|sonnet)-5'), ...newest, unasked: 'unless-disabled' },
+  { match: named('opus-4.8'), ...newest },
   { match: named('opus-4.7'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true, refusesPrefill: true },
   {
     match: named('(?:opus|sonnet)-4.6'),
@@ -96,17 +71,7 @@ const classes: readonly ClaudeClass[] = [
   { match: /claude-3[-.]5|(?:sonnet|haiku)-3[-.]5/, cap: 8192, thinking: 'never', sampling: 'all', schemas: false },
   { match: /claude-(?:3|2|instant)|(?:opus|sonnet|haiku)-3/, cap: 4096, thinking: 'never', sampling: 'all', schemas: false },
   // a Claude that is newer than this table is treated like the newest ones, and gets nothing that any of them refuses
-  {
-    match: /claude|opus|sonnet|haiku/,
-    cap: null,
-    usual: 32_000,
-    thinking: 'adaptive',
-    unasked: 'unless-disabled',
-    sampling: 'none',
-    schemas: true,
-    laterInstructions: true,
-    refusesPrefill: true,
-  },
+  { match: /claude|opus|sonnet|haiku/, ...newest, cap: null, usual: 32_000, unasked: 'unless-disabled' },
 ];
 
 /**

@@ -43,6 +43,20 @@ const openaiFamilies: readonly Family[] = [
   { match: searchPreview.match, drops: searchPreview.refuses },
 ];
 
+/** OpenAI's own models, at OpenAI and at Azure. */
+const ofOpenai: Partial<Vendor> = {
+  instructions: 'as-sent',
+  messageDrops: ['cache_control'],
+  takesRefusal: true,
+  callIds: 'forty',
+  plainNames: true,
+  textResults: true,
+  mostStops: 4,
+  knowsAllowedTools: true,
+  embeddings: { hasBase64: true },
+  families: openaiFamilies,
+};
+
 /**
  * Kimi from K2.5 on.
  * wire: these parameters have fixed values, and any other is a 400 (Moonshot: Model
@@ -69,16 +83,7 @@ export const vendors: readonly Vendor[] = [
     name: 'openai',
     baseUrl: 'https://api.openai.com/v1',
     maxTokens: 'max_completion_tokens',
-    instructions: 'as-sent',
-    messageDrops: ['cache_control'],
-    takesRefusal: true,
-    callIds: 'forty',
-    plainNames: true,
-    textResults: true,
-    mostStops: 4,
-    knowsAllowedTools: true,
-    embeddings: { hasBase64: true },
-    families: openaiFamilies,
+    ...ofOpenai,
   },
   {
     name: 'azure',
@@ -87,16 +92,7 @@ export const vendors: readonly Vendor[] = [
     identities: { entra },
     query: { 'api-version': 'api_version' },
     namesDeployments: true,
-    instructions: 'as-sent',
-    messageDrops: ['cache_control'],
-    takesRefusal: true,
-    callIds: 'forty',
-    plainNames: true,
-    textResults: true,
-    mostStops: 4,
-    knowsAllowedTools: true,
-    embeddings: { hasBase64: true },
-    families: openaiFamilies,
+    ...ofOpenai,
   },
   {
     name: 'deepseek',
