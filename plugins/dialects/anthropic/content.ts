@@ -33,7 +33,7 @@ const invalid = (what: string): GatewayError => new GatewayError('invalid_value'
  * True for a text that cannot be sent.
  * wire: a text block that is empty or only white space is a 400 (Anthropic: Errors, "text content blocks must be non-empty").
  */
-export const isBlank = (text: string): boolean => text.trim() === '';
+const isBlank = (text: string): boolean => text.trim() === '';
 
 /**
  * Encodes the parts of a system message, a user message or a tool result. Blank texts are

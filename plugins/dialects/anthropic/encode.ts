@@ -11,9 +11,9 @@ import { isVertex } from '../families/vertex.ts';
 import { CallIds } from '../families/calls.ts';
 import { claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { beganWithoutThinking } from '../families/thinking-blocks.ts';
-import { asksBy, refuseSeveral } from '../families/missing.ts';
+import { asksBy, refuseSeveral, stopsOf } from '../families/missing.ts';
 import { createBreakpoints } from './cache-control.ts';
-import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
+import { type Block, blocksOf, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
 import { callId, dots, encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
@@ -104,6 +104,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0 && system.length > 0) writing.adjust('messages', 'instructions sent as the user');
   if (messages.length === 0 && system.length === 0) writing.adjust('messages', 'an empty user message filled in');
+  const stops = stopsOf(request, writing.adjust);
   const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };
   const fields = {
     model: target.mapping.externalId,
@@ -115,7 +116,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
     tool_choice: encodeToolChoice(request, form, terms.thinks),
     thinking: thinkingField(request, terms),
     output_config: Object.keys(outputConfig).length === 0 ? null : outputConfig,
-    stop_sequences: stopsOf(request, writing),
+    stop_sequences: stops.length === 0 ? null : stops,
     ...samplingOf(terms),
     ...writing.breakpoints.inOrder(automatic),
     ...restOf(request, writing),
@@ -141,14 +142,6 @@ function withMarkedPart(message: Message): Message {
 }
 
 const samplingOf = ({ temperature, topP, topK }: ClaudeTerms): Block => ({ temperature, top_p: topP, top_k: topK });
-
-/** wire: a stop sequence that is only white space is a 400 (Anthropic: Messages, "each stop sequence must contain non-whitespace"). */
-function stopsOf({ stop }: ChatRequest, { adjust }: Writing): readonly string[] | null {
-  const all = stop === null ? [] : typeof stop === 'string' ? [stop] : stop;
-  const kept = all.filter((sequence) => !isBlank(sequence));
-  if (kept.length < all.length) adjust('stop', 'blank sequences dropped');
-  return kept.length === 0 ? null : kept;
-}
 
 const tiers: ReadonlyMap<unknown, string> = new Map([
   ['auto', 'auto'],

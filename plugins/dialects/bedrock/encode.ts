@@ -9,7 +9,7 @@ import { answerSchema } from '../families/answer-tool.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { claudeTerms } from '../families/claude.ts';
 import { beganWithoutThinking } from '../families/thinking-blocks.ts';
-import { asksBy, refuseSeveral } from '../families/missing.ts';
+import { asksBy, refuseSeveral, stopsOf } from '../families/missing.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
 import { type Block, unsupported } from './media.ts';
@@ -197,11 +197,7 @@ class Draft {
   }
 
   #stop(): Block {
-    const { stop } = this.#request;
-    const asked = typeof stop === 'string' ? [stop] : (stop ?? []);
-    // wire: Claude answers 400 to a stop sequence that is only white space (Anthropic: Messages)
-    const stopSequences = asked.filter((sequence) => sequence.trim() !== '');
-    if (stopSequences.length < asked.length) this.adjustments.add('stop', 'blank sequences dropped');
+    const stopSequences = stopsOf(this.#request, this.adjustments.add);
     if (stopSequences.length === 0) return {};
     if (this.#model.refuses?.includes('stop') !== true) return { stopSequences };
     this.adjustments.add('stop', 'dropped');

@@ -1,5 +1,6 @@
-/** Parameters of chat completions that an API does not have. */
+/** Parameters of chat completions that an API does not have, or takes in part. */
 import { type ChatRequest, parameterNames } from '../../../core/chat.ts';
+import type { Adjust } from '../../../core/wire/adjustments.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 type Parameter = (typeof parameterNames)[number][0];
@@ -43,4 +44,15 @@ export function refuseManyStops(stop: ChatRequest['stop'], most: number): void {
   throw new GatewayError('unsupported_value', `This provider takes at most ${most} stop sequences, and "stop" has ${stop.length}.`, {
     param: 'stop',
   });
+}
+
+/**
+ * The stop sequences without those that are only white space.
+ * wire: Claude answers 400 to such a one (Anthropic: Messages, "each stop sequence must contain non-whitespace"), on Bedrock too.
+ */
+export function stopsOf({ stop }: ChatRequest, adjust: Adjust): readonly string[] {
+  const all = [stop ?? []].flat();
+  const kept = all.filter((sequence) => sequence.trim() !== '');
+  if (kept.length < all.length) adjust('stop', 'blank sequences dropped');
+  return kept;
 }
