@@ -167,7 +167,8 @@ export const detailsOf = ({ reasoning_details: details }: Message): readonly Rea
 
 const hasForeign = (message: Message, target: Target): boolean => detailsOf(message).some((detail) => !isOwn(detail, target));
 
-const isOwn = (detail: ReasoningDetail, { provider, mapping }: Target): boolean =>
+/** Whether this account issued the detail, for this model. */
+export const isOwn = (detail: ReasoningDetail, { provider, mapping }: Target): boolean =>
   isFields(detail) && detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId;
 
 function withOwn(message: Message, target: Target): Message {

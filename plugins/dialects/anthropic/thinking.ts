@@ -4,6 +4,7 @@
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { detailsOf, isOwn } from '../../../core/wire/native.ts';
 import { type BlockPlace, placeOf } from '../families/thinking-blocks.ts';
 
 /** A thinking block to send, and its place. */
@@ -21,16 +22,11 @@ export const format = 'anthropic-messages';
  * The thinking blocks that go back with a message: the complete ones that this provider and this model issued.
  * wire: a block without its signature is a 400, and a block of another model must not be sent (Anthropic: Extended thinking).
  */
-export function thinkingOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly ThinkingBlock[] {
-  if (!Array.isArray(details)) return [];
-  const own = (details as readonly ReasoningDetail[]).filter(
-    (detail) => detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId,
-  );
-  return own.flatMap((detail) => {
-    const block = blockOf(detail);
+export const thinkingOf = (message: Message, target: Target): readonly ThinkingBlock[] =>
+  detailsOf(message).flatMap((detail) => {
+    const block = isOwn(detail, target) ? blockOf(detail) : null;
     return block === null ? [] : [{ block, place: placeOf(detail['after']) }];
   });
-}
 
 function blockOf({ type, text, signature, data }: ReasoningDetail): ThinkingBlock['block'] | null {
   if (type === 'reasoning.encrypted') return typeof data === 'string' && data !== '' ? { type: 'redacted_thinking', data } : null;
