@@ -1,3 +1,5 @@
+/** Bytes in base64: those that a request carries inside itself, and those that an answer gives in pieces. */
+
 /** Bytes that a request carries inside itself. */
 export interface InlineData {
   /** `image/png`; `text/plain` where the URL names none. */
@@ -39,4 +41,12 @@ function unescaped(text: string): Buffer {
     bytes.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))),
     'latin1',
   );
+}
+
+/**
+ * Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead.
+ */
+export function joinedBase64(pieces: readonly string[]): string {
+  if (!pieces.slice(0, -1).some((piece) => piece.endsWith('='))) return pieces.join('');
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
 }

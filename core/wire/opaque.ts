@@ -3,6 +3,7 @@
  * door gave out: the string says who issued the detail, and the pipeline sends it to nobody else.
  */
 import type { ReasoningDetail } from '../chat.ts';
+import { textOf } from './fields.ts';
 import { fieldsIn } from './json.ts';
 
 /**
@@ -25,10 +26,12 @@ export function toOpaque(detail: ReasoningDetail, beside = ''): string {
  * The detail inside a string of `toOpaque`, where a client that got it from a door of another format sends it as the state of a provider.
  */
 export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
-  const { signature, data, text } = detail;
-  const opaque = signature ?? data;
-  return (typeof opaque === 'string' ? fromOpaque(opaque, text) : null) ?? detail;
+  const opaque = opaqueOf(detail);
+  return (opaque === null ? null : fromOpaque(opaque, detail.text)) ?? detail;
 }
+
+/** The opaque string of a detail; null where it has none. */
+export const opaqueOf = ({ signature, data }: ReasoningDetail): string | null => textOf(signature ?? data);
 
 /**
  * The detail in a string that `toOpaque` made; null for any other string, because its issuer is unknown.
@@ -73,8 +76,7 @@ const isSame = (one: unknown, other: unknown): boolean => (one ?? other) === (ot
 const said = (piece: ReasoningDetail): Partial<ReasoningDetail> =>
   Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
 
-const hasState = ({ signature, data }: ReasoningDetail): boolean =>
-  (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
+const hasState = ({ signature, data }: ReasoningDetail): boolean => textOf(signature) !== null || textOf(data) !== null;
 
 function joined(field: 'text' | 'summary', before: ReasoningDetail, detail: ReasoningDetail): Partial<ReasoningDetail> {
   const [first, second] = [before[field], detail[field]];

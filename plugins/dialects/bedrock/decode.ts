@@ -5,6 +5,7 @@
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { joinedBase64 } from '../../../core/wire/data-url.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { answerTool } from '../families/answer-tool.ts';
@@ -256,14 +257,6 @@ function endBlock(answer: AnswerState, at: unknown): void {
     choice: 0,
     detail: detailOf(answer.target, { format, index: answer.thoughts++, place, state }),
   });
-}
-
-/**
- * Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead.
- */
-function joinedBase64(pieces: readonly string[]): string {
-  if (!pieces.slice(0, -1).some((piece) => piece.endsWith('='))) return pieces.join('');
-  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
 }
 
 /** Reads a block of a whole answer. */

@@ -3,13 +3,8 @@ import { hash } from 'node:crypto';
 import type { ChatRequest, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { detailsOf } from '../../../core/wire/native.ts';
+import { opaqueOf } from '../../../core/wire/opaque.ts';
 import type { Recall, Thought } from './memory.ts';
-
-/** The opaque string of a detail; null where it has none. */
-function opaqueOf({ signature, data }: ReasoningDetail): string | null {
-  const opaque = signature ?? data;
-  return typeof opaque === 'string' && opaque !== '' ? opaque : null;
-}
 
 const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base64url')}`;
 

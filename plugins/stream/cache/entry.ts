@@ -5,6 +5,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Adjustment } from '../../../core/chat.ts';
+import { joinedBase64 } from '../../../core/wire/data-url.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
 
@@ -143,13 +144,10 @@ function wholeOf(pieces: readonly Sound[]): Sound {
   const values = pieces.map(({ value }) => fieldsOf(value));
   const textsOf = (field: string): string[] => values.map((value) => value[field]).filter((text) => typeof text === 'string');
   const [data, words] = [textsOf('data'), textsOf('transcript')];
-  // a piece that was encoded by itself may end with padding, which is not valid inside
-  const isPadded = data.slice(0, -1).some((piece) => piece.endsWith('='));
-  const sound = isPadded ? Buffer.concat(data.map((piece) => Buffer.from(piece, 'base64'))).toString('base64') : data.join('');
   const value: object = Object.assign(
     {},
     ...values,
-    data.length > 0 && { data: sound },
+    data.length > 0 && { data: joinedBase64(data) },
     words.length > 0 && { transcript: words.join('') },
   );
   return { ...(pieces[0] as Sound), value };
