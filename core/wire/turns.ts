@@ -19,11 +19,13 @@ export type Turn =
     }
   | { readonly role: 'assistant'; readonly messages: readonly Message[] };
 
-/** The content of a message as a list of parts. Empty texts are left out. */
-export function partsOf({ content }: Message): readonly ContentPart[] {
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  return parts.filter(({ type, text }) => type !== 'text' || text !== '');
-}
+/** The content of a message as a list of parts. */
+export const listOfParts = (content: Message['content']): readonly ContentPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+
+/** The parts of a message without its empty texts. */
+export const partsOf = ({ content }: Message): readonly ContentPart[] =>
+  listOfParts(content).filter(({ type, text }) => type !== 'text' || text !== '');
 
 /** A turn to which messages are still added. */
 type Growing =

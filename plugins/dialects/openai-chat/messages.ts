@@ -2,7 +2,7 @@
 import type { Adjust } from '../../../core/wire/adjustments.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
-import { withResultsAtCalls, withPairedResults } from '../../../core/wire/turns.ts';
+import { listOfParts, withResultsAtCalls, withPairedResults } from '../../../core/wire/turns.ts';
 import { callIdFrom, CallIds, nineCharacters } from '../families/calls.ts';
 import { extrasOf, issuedDetails } from './details.ts';
 import type { Habits, Vendor } from './habits.ts';
@@ -52,7 +52,7 @@ function withMediaBehind(messages: readonly Message[], { adjust }: MessageWays):
   let behind: ContentPart[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role === 'tool' && hasMedia(message)) {
-      const parts = partsOf(message.content);
+      const parts = listOfParts(message.content);
       const texts = parts.filter(isText);
       moved.push({ ...message, content: texts.length > 0 ? texts : 'See the message after the results.' });
       behind.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` });
@@ -112,13 +112,10 @@ function withTurns(messages: readonly Message[], { adjust }: MessageWays): reado
 function joined(turn: readonly [Message, ...Message[]]): Message {
   if (turn.length === 1) return turn[0];
   const said = turn.map(({ content }) => content ?? '').filter(({ length }) => length > 0);
-  const content = said.every((one) => typeof one === 'string') ? said.join('\n\n') : said.flatMap(partsOf);
+  const content = said.every((one) => typeof one === 'string') ? said.join('\n\n') : said.flatMap(listOfParts);
   const calls = turn.flatMap(({ tool_calls: own = [] }) => own);
   return { ...turn[0], content: said.length === 0 ? turn[0].content : content, ...(calls.length > 0 && { tool_calls: calls }) };
 }
-
-const partsOf = (content: Message['content']): readonly ContentPart[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
 
 /**
  * wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021,
@@ -142,7 +139,7 @@ function withSaidRefusal(message: Message): Message {
   const isPart = Array.isArray(content) && content.some(({ type }) => type === 'refusal');
   if (typeof message['refusal'] !== 'string' && !isPart) return message;
   const { refusal, ...others } = message;
-  const said = [...partsOf(content), { type: 'refusal', refusal }]
+  const said = [...listOfParts(content), { type: 'refusal', refusal }]
     .map((part): ContentPart => (part.type === 'refusal' ? { type: 'text', text: textOf(part['refusal']) ?? '' } : part))
     .filter(({ type, text }) => type !== 'text' || text !== '');
   const isText = said.every(({ type, ...more }) => type === 'text' && Object.keys(more).length === 1);

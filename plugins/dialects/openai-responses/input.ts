@@ -5,7 +5,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { withPairedResults } from '../../../core/wire/turns.ts';
+import { listOfParts, withPairedResults } from '../../../core/wire/turns.ts';
 import { callIdFrom, CallIds } from '../families/calls.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
@@ -167,8 +167,7 @@ function assistantItems(message: Message, path: string, ways: InputWays): readon
 function assistantContent({ content, refusal }: Message, path: string, ways: InputWays): string | readonly Item[] | null {
   const refused = typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : [];
   if (refused.length === 0 && typeof content === 'string') return content === '' ? null : content;
-  const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  const said = parts
+  const said = listOfParts(content)
     .filter(({ type, text }) => type !== 'text' || text !== '')
     .map((part, at) => saidPart(part, `${path}.content[${at}]`, ways));
   return said.length + refused.length === 0 ? null : [...said, ...refused];
@@ -223,8 +222,7 @@ function inputIn(json: string): string {
 function orderedItems(message: Message, { path, ways }: { path: string; ways: InputWays }): readonly Item[] | null {
   const order = listOf(message.native?.fields['order']).map(fieldsOf);
   if (order.length === 0) return null;
-  const { content } = message;
-  const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const parts = listOfParts(message.content);
   const calls = message.tool_calls ?? [];
   const wanted = order.reduce((sum, { type, parts: some }) => sum + (type === 'message' ? Number(some) : 0), 0);
   if (wanted !== parts.length || order.filter(({ type }) => type === 'call').length !== calls.length) return null;
