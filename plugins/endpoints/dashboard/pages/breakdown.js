@@ -17,7 +17,7 @@ import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
 import { ratesOf, stackOf } from '../parts/stack.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 import { TimeChart } from '../parts/time-chart.js';
 import { TimeRange } from '../parts/time-range.js';
 import { ViewsMenu } from '../parts/views-menu.js';
@@ -78,8 +78,7 @@ export function BreakdownPage({ params }) {
         <a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a>
       </span>
     </div>
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${10} />
     ${
       data !== null &&
       (data.total.requests === 0

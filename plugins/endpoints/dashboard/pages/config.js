@@ -9,15 +9,14 @@ import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
 import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 import { TextSearch } from '../parts/text-search.js';
 
 /** @param {{ params: URLSearchParams }} props */
 export function ConfigPage({ params }) {
   const { data, error, reload } = useData('/api/config', { everyMs: 15_000 });
   return html`<${Head} title="Config" />
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${10} />
     ${
       data !== null &&
       html`<${LastReload} reload=${data.reload} />
@@ -168,8 +167,7 @@ function Texts({ data, params }) {
 
 function WrittenFile({ name, hash, at, params }) {
   const { data, error, reload } = useData(`/api/config/file?name=${encodeURIComponent(name)}&of=${hash}-${at}`);
-  if (error !== null) return html`<${Fault} error=${error} retry=${reload} />`;
-  if (data === null) return html`<${Skeleton} rows=${12} />`;
+  if (error !== null || data === null) return html`<${Unready} data=${data} error=${error} reload=${reload} rows=${12} />`;
   if (data.text === undefined) return html`<${Notice} title=${`${name} is not shown`}>${data.why}<//>`;
   return html`<${TextSearch} text=${data.text} what=${name} params=${params} />`;
 }

@@ -10,7 +10,7 @@ import { apiParams } from '../parts/query.js';
 import { timeOf } from '../parts/time-of.js';
 import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 import { StatusMark } from '../parts/status-mark.js';
 import { read, write } from '../parts/storage.js';
 import { MarkdownSwitch } from '../parts/text.js';
@@ -42,13 +42,12 @@ function List({ params }) {
       <label class="head-pick">Grouped by <${Select} aria-label="Grouped by" value=${by} options=${options} onChange=${choose} /></label>
       <${TimeRange} params=${params} />
     <//>
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${8} />
     ${
-      data === null
-        ? error === null && html`<${Skeleton} rows=${8} />`
-        : data.data.length === 0
-          ? html`<${Notice} icon="search" title="No conversation in this time"><${WhatIsNeeded} by=${data.by} /><//>`
-          : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`
+      data !== null &&
+      (data.data.length === 0
+        ? html`<${Notice} icon="search" title="No conversation in this time"><${WhatIsNeeded} by=${data.by} /><//>`
+        : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`)
     }`;
 }
 
@@ -103,11 +102,10 @@ function One({ params }) {
         ><${Icon} name="logs" />In the log</a>`
       }
     <//>
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${8} />
     ${
-      data === null
-        ? error === null && html`<${Skeleton} rows=${8} />`
-        : html`<${Sums} data=${data} />
+      data !== null &&
+      html`<${Sums} data=${data} />
           ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}
           <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`
     }`;

@@ -14,7 +14,7 @@ import { ChangeKey, NewKey, Shown } from '../parts/key-dialog.js';
 import { endOf, whyRefused } from '../parts/key-state.js';
 import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 import { timeNow } from '../parts/time-now.js';
 
 const mostShown = 300;
@@ -36,8 +36,7 @@ export function KeysPage() {
     New key
   </button>`;
   return html`<${Head} title="Keys">${hasStore && newKey}<//>
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${6} />
     ${data?.store === 'away' && html`<${StoreAway} />`}
     ${data?.isOpen && html`<${OpenGateway} data=${data} />`}
     ${

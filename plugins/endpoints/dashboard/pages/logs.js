@@ -19,7 +19,7 @@ import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 import { styles } from '../parts/styles.js';
 import { timeNow } from '../parts/time-now.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
@@ -74,8 +74,7 @@ export function LogsPage({ params }) {
   return html`<${LogsHead} params=${params} wish=${wish} names=${names} keyed=${keyed} isConnected=${tail.isConnected} />
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
     <${NotTogether} params=${params} wish=${wish} />
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${12} />
     ${data !== null && html`<${Sums} data=${data} histogram=${histogram} loading=${loading} mayCome=${!isEmpty && error === null} />`}
     ${data !== null && html`<${Cut} range=${range} days=${data.retentionDays} />`}
     ${data !== null && (isEmpty ? empty : list)}

@@ -10,7 +10,7 @@ import { ModelCompare, mostCompared, TriedInWords } from '../parts/model-compare
 import { boundNames, offered, searchOf, toggled, wordsIn } from '../parts/model-search.js';
 import { Head } from '../parts/shell.js';
 import { SortHead, sorted } from '../parts/sort.js';
-import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Notice, Unready } from '../parts/states.js';
 
 const columns = {
   id: { label: 'Model', of: ({ id }) => id },
@@ -32,8 +32,7 @@ export function ModelsPage({ params }) {
   const compared = chosen.flatMap((id) => data?.data.filter((model) => model.id === id) ?? []);
   const offReason = (providerId) => data?.off.find(({ id }) => id === providerId)?.missing;
   return html`<${Head} title="Models" />
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${12} />
     ${
       data !== null &&
       (params.get('view') === 'compare' && compared.length > 0

@@ -19,7 +19,7 @@ import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js'
 import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { useShownRange } from '../parts/shown-range.js';
-import { Fault, Skeleton } from '../parts/states.js';
+import { Unready } from '../parts/states.js';
 import { stackOf } from '../parts/stack.js';
 import { TimeChart } from '../parts/time-chart.js';
 import { hrefOfRange, TimeRange } from '../parts/time-range.js';
@@ -62,8 +62,7 @@ export function OverviewPage({ params }) {
   const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     <${Alerts} alerts=${alerts} params=${params} />
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${10} />
     ${
       data !== null &&
       (data.total.requests === 0

@@ -7,7 +7,7 @@ import { Icon } from '../parts/icons.js';
 import { Availability, wordsOfTried, Worst } from '../parts/availability.js';
 import { TrialMark, useProviderTest } from '../parts/provider-test.js';
 import { Head } from '../parts/shell.js';
-import { Fault, Skeleton } from '../parts/states.js';
+import { Unready } from '../parts/states.js';
 import { RestingTargets } from '../parts/targets.js';
 
 export function ProvidersPage() {
@@ -15,8 +15,7 @@ export function ProvidersPage() {
   const on = data?.data.filter(({ isOn }) => isOn) ?? [];
   const off = data?.data.filter(({ isOn }) => !isOn) ?? [];
   return html`<${Head} title="Providers" />
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null && error === null && html`<${Skeleton} rows=${8} />`}
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${8} />
     ${
       data !== null &&
       html`<div class="table-scroll"><table class="table providers">

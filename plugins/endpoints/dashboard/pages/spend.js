@@ -12,7 +12,7 @@ import { apiParams } from '../parts/query.js';
 import { Select } from '../parts/select.js';
 import { Head } from '../parts/shell.js';
 import { stackOf } from '../parts/stack.js';
-import { Fault, Skeleton } from '../parts/states.js';
+import { Unready } from '../parts/states.js';
 import { TimeChart } from '../parts/time-chart.js';
 import { nameOf } from '../parts/value-name.js';
 
@@ -33,12 +33,8 @@ export function SpendPage({ params }) {
       <label class="head-pick">By <${Select} aria-label="By" value=${by} options=${options} onChange=${choose} /></label>
       ${data !== null && html`<${Export} data=${data} params=${params} />`}
     <//>
-    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${
-      data === null
-        ? error === null && html`<${Skeleton} rows=${8} />`
-        : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`
-    }
+    <${Unready} data=${data} error=${error} reload=${reload} rows=${8} />
+    ${data !== null && html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
     <div hidden=${data === null && error === null}><${Limits} /></div>`;
 }
 

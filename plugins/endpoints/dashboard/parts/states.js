@@ -60,3 +60,10 @@ export const Skeleton = ({ rows = 6 }) =>
     { length: rows },
     (_, at) => html`<div class="skeleton-row" key=${at} />`,
   )}</div>`;
+
+/**
+ * What a page shows where its data is not ready: grey rows, or the error. The error stands above data that came before it.
+ * @param {{ data: any, error: any, reload: () => void, rows: number }} props
+ */
+export const Unready = ({ data, error, reload, rows }) =>
+  error === null ? data === null && html`<${Skeleton} rows=${rows} />` : html`<${Fault} error=${error} retry=${reload} />`;
