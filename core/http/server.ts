@@ -17,7 +17,7 @@ import type { NodePair, Sender } from './inbound.ts';
 import { closeToOtherOrigins, createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
-import { pendingTaps } from '../taps/pending.ts';
+import { pendingTaps } from '../taps/tap.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { compressed, unlessKnown } from '../log/compressed.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';

@@ -6,8 +6,8 @@ import { GatewayError } from '../errors.ts';
 import type { ChunkSource, Pieces } from './hooks.ts';
 import { Cancellation, isThenable, timeLimit } from '../cancellation.ts';
 import { CallNumbers, Reply } from './reply.ts';
-import { pendingTaps } from '../taps/pending.ts';
-import type { Pending } from '../taps/pending.ts';
+import { pendingTaps } from '../taps/tap.ts';
+import type { Pending } from '../taps/tap.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;

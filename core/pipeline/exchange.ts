@@ -23,7 +23,7 @@ import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from '../cancellation.ts';
-import { pendingTaps } from '../taps/pending.ts';
+import { pendingTaps } from '../taps/tap.ts';
 import { becomes } from '../taps/runners.ts';
 import type { Given } from '../taps/runners.ts';
 

@@ -7,8 +7,7 @@ import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
 import { startLap } from './lap.ts';
-import { pendingTaps } from './pending.ts';
-import { report } from './tap.ts';
+import { pendingTaps, report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';
 

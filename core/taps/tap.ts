@@ -19,3 +19,9 @@ export interface GuardedTap {
 /** Writes what an observer threw to the process log: the request does not fail because of it. */
 export const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void =>
   logger.error('an observer failed; the request is not affected', { plugin, hook, error: thrown });
+
+/** A tap, by its hook, or an endpoint, by its method and path. */
+export type Pending = Pick<GuardedTap, 'hook' | 'plugin'>;
+
+/** The tap or endpoint that a request, by its context, or one of its attempts waits for. */
+export const pendingTaps: WeakMap<object, Pending> = new WeakMap();
