@@ -6,7 +6,6 @@ import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import { didYouMean } from '../../../core/names.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
-import { available } from './target.ts';
 import type { Standing } from './target.ts';
 import { accountOf } from './targets.ts';
 import type { Targets } from './targets.ts';
@@ -147,7 +146,7 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
   const [first] = candidates;
   if (first !== undefined) targets.meet(target, first.provider.apiKey);
-  const { standing, calls, failures } = targets.seen(target) ?? { standing: available, calls: 0, failures: 0 };
+  const { standing, calls, failures } = targets.seen(target) ?? { standing: targets.standingOfKey(target), calls: 0, failures: 0 };
   const behindMs = targets.outrun.leftMs(target);
   return {
     target,

@@ -112,6 +112,11 @@ export class Targets {
     return { standing: worse(pair.key.standing('', now), pair.target.standing('', now)), ...pair.target.recent(now) };
   }
 
+  /** The state of the key of a target that was never asked: another model may have shown that the key is refused. */
+  standingOfKey(name: string): Standing {
+    return this.#keys.get(accountOf(name))?.standing('', performance.now()) ?? available;
+  }
+
   /** The targets that were asked since the process began, by name. */
   *known(): Generator<readonly [name: string, target: Target, isStanding: boolean]> {
     const now = performance.now();

@@ -54,6 +54,18 @@ it('GET /api/targets still says why a target rested when its rest is over and no
     .toMatchObject({ target: 'up/plain-1', state: 'trying', why: 'rate limit', restsUntil: null });
 });
 
+it('GET /api/targets shows each model of a refused key as resting, also one that was never asked', async () => {
+  const up = await provider(answers({ error: { message: 'no' } }, { status: 401 }));
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  await gateway.chat({});
+  expect((await listed(gateway)).map(({ target, state, why }) => [target, state, why])).toEqual([
+    ['up/plain-1', 'resting', 'refused key'],
+    ['up/thinker-1', 'resting', 'refused key'],
+    ['up/budgeted-1', 'resting', 'refused key'],
+  ]);
+  expect((await gateway.chat({ model: 'thinker' })).status).toBe(503);
+});
+
 it('POST /api/targets/wake refuses an unknown name, and suggests a similar target', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));
