@@ -433,10 +433,13 @@ function restsOf(played: Played): readonly Rest[] {
     const { breaker } = played.one.providers[Number(/\d+/.exec(target)?.[0])] ?? {};
     if (!breaker) return [];
     const chain = [...before, one].slice(-2 * breaker.failures);
-    // the rest has begun after the first half of them, at the earliest, and the failures of retries do not make it longer
+    const former = before.at(-chain.length);
+    // the rest has begun after the first half of them, at the earliest: an answer came before them, which has ended any
+    // other rest after failures. The failures of retries do not make a rest longer
     const isInRow =
       chain.length === 2 * breaker.failures &&
-      chain.every((other, place) => isFailure(other) && other.startedAt >= (chain[place - 1]?.at ?? 0)) &&
+      (former === undefined || outcomeOf(former) === 'answered') &&
+      chain.every((other, place) => isFailure(other) && other.startedAt >= (chain[place - 1]?.at ?? former?.at ?? 0)) &&
       !all.some((other) => other.target === target && other.at > at && other.startedAt <= at);
     return isInRow
       ? [

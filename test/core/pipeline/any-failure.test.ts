@@ -6,16 +6,16 @@ import { rules } from '../../_kit/failover/rules.ts';
 import { play } from '../../_kit/failover/run-case.ts';
 import { runs } from '../../_kit/fuzz.ts';
 
-/** How many requests a case has, about. */
-const requests = 6;
+/** cost: a case starts a gateway, and takes as long as a hundred values of other properties. */
+const asLongAs = 100;
 
-it('holds for any config, any providers and any requests', async () => {
+it('holds for any config, any providers and any requests', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(anyCase, async (one) => {
       const played = await play(one);
       const broken = Object.entries(rules).flatMap(([rule, check]) => check(played).map((what) => `${rule}. ${what}`));
       expect(broken).toEqual([]);
     }),
-    runs(50, requests),
+    runs(50, asLongAs),
   );
 });
