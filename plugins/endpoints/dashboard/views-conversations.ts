@@ -98,7 +98,7 @@ function askedFirst(record: LoggedDetail): string | null {
   return first === undefined ? null : textOf(first);
 }
 
-const openingOf = (record: LoggedDetail): string | null => askedFirst(record)?.slice(0, most.opening) ?? null;
+const openingOf = (record: LoggedDetail): string | null => askedFirst(record)?.trim().slice(0, most.opening) || null;
 
 /** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
 async function read({ reader }: Reading, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {

@@ -212,4 +212,14 @@ describe('the page', () => {
     expect([await marks(page.locator('.turn-sums').innerText()), await marks(page.locator('.turn-foot').innerText())]).toEqual([1, 3]);
     await scene.leave(page);
   });
+
+  test('names a conversation that begins with an image alone, so that it can be opened', async () => {
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
+    const image = await scene.chat('', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
+    await scene.stored(4);
+    const page = await scene.open('/dashboard/conversations?by=history');
+    await page.getByRole('link', { name: image }).click();
+    await page.getByAltText('Image of the request').waitFor();
+    await scene.leave(page);
+  });
 });

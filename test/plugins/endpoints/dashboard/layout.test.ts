@@ -5,7 +5,8 @@ import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 const longModel = `experimental/${'a-model-whose-name-takes-its-time-'.repeat(4)}`.slice(0, 120);
-const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world';
+// a line of text has no place to break in this name
+const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world'.replaceAll('-', '_');
 const longMeta = 'very-long-key-name-that-is-really-quite-long-indeed';
 const longValue = 'v'.repeat(400);
 const key = { name: 'the key of the team that looks after search and relevance'.padEnd(60, '.'), key: 'a-key-for-this-test' };
@@ -236,6 +237,25 @@ describe('a table wider than the page', () => {
     await page.locator('.table-scroll:not([tabindex], [role])').waitFor();
     await scene.leave(page);
   });
+});
+
+test('with the colours of the system, a chart has its key, an attempt has its bar, and what is chosen is marked', async () => {
+  const page = await open('/dashboard', '.legend .swatch', 1360);
+  await page.emulateMedia({ forcedColors: 'active' });
+  const fillsOf = async (parts: string): Promise<string[]> =>
+    await page
+      .locator(parts)
+      .evaluateAll((all: any[]) => all.map((one) => one.ownerDocument.defaultView.getComputedStyle(one).backgroundColor));
+  const key = await fillsOf('.card:has(h2:text-is("Latency")) .swatch');
+  expect(new Set(key).size).toBe(4);
+  const [chosen = ''] = await fillsOf('.side [aria-pressed=true]');
+  expect(await fillsOf('.side [aria-pressed=false]')).not.toContain(chosen);
+  await scene.visit(page, `/dashboard/logs/${id}`);
+  await page.locator('.waterfall-track i').first().waitFor();
+  const paper = (await fillsOf('.waterfall'))[0];
+  expect((await fillsOf('.waterfall-track i')).filter((fill) => fill === paper)).toEqual([]);
+  await page.emulateMedia({ forcedColors: null });
+  await scene.leave(page);
 });
 
 test('a message has the direction of its script, and characters that would change it are shown without effect', async () => {
