@@ -48,8 +48,8 @@ async function asked(path, init = {}, tell = () => {}) {
 /** @param {Response} response */
 async function whole(response) {
   const text = await response.text();
-  // a proxy before the gateway may answer with a page of its own: its 200 must not count as data
-  return (response.ok && text !== '') || /^[[{]/.test(text) ? JSON.parse(text) : {};
+  // a proxy before the gateway may answer with a page of its own, or with nothing: its 200 must not count as data
+  return response.ok || /^[[{]/.test(text) ? JSON.parse(text) : {};
 }
 
 /**

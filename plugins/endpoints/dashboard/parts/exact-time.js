@@ -18,13 +18,16 @@ export function ExactTime({ from, to, params, close }) {
   const [typed, setTyped] = useState(/** @type {{ from?: string, to?: string }} */ ({}));
   const field = (name) => ({
     name,
+    // without it a year has six digits, and the digits of the hour go into the year
+    max: '9999-12-31T23:59:59',
     value: typed[name] ?? inputOf(opened[name]),
     onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })),
   });
   const apply = (event) => {
     event.preventDefault();
-    const data = new FormData(event.target);
-    const iso = (name) => new Date(/** @type {string} */ (data.get(name)) + (isUtc() ? 'Z' : '')).toISOString();
+    // a time that nobody changed is not read from its field: where the clock goes back, two hours have the same name
+    const at = (name) => (typed[name] === undefined ? opened[name] : typed[name] + (isUtc() ? 'Z' : ''));
+    const iso = (name) => new Date(at(name)).toISOString();
     go(hrefOfRange(params, { from: iso('from'), to: iso('to') }));
     close();
   };

@@ -1,4 +1,4 @@
-/** A button that opens a small panel below itself. Escape and a click outside close the panel. */
+/** A button that opens a small panel below itself. Escape, a click outside, and a focus outside close the panel. */
 import { html, useLayoutEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 import { stepped } from './keyboard.js';
@@ -17,9 +17,10 @@ export function Menu({ label, icon, title, name, children }) {
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const outside = (event) => void (root.current?.contains(event.target) || setOpen(false));
-    addEventListener('pointerdown', outside);
+    const leaving = ['pointerdown', 'focusin'];
+    for (const name of leaving) addEventListener(name, outside);
     root.current?.querySelector('.menu-panel :is(a,button,input,select)')?.focus();
-    return () => removeEventListener('pointerdown', outside);
+    return () => leaving.forEach((name) => removeEventListener(name, outside));
   }, [isOpen]);
   const onKeyDown = (event) => {
     if (!isOpen) return;
@@ -33,7 +34,8 @@ export function Menu({ label, icon, title, name, children }) {
     const items = [...root.current.querySelectorAll('.menu-panel :is(a,button,input)')];
     items[stepped(items.indexOf(event.target), step, items.length)]?.focus();
   };
-  return html`<div class="menu" ref=${root} onKeyDown=${onKeyDown}>
+  // a click on a text of the panel would otherwise move the focus out of the menu, to the page
+  return html`<div class="menu" tabindex="-1" ref=${root} onKeyDown=${onKeyDown}>
     <button type="button" class="button" data-menu=${name} aria-expanded=${isOpen} title=${title} onClick=${() => setOpen(!isOpen)}>
       ${icon && html`<${Icon} name=${icon} />`}<span class="button-text">${label}</span><${Icon} name="down" />
     </button>

@@ -291,7 +291,11 @@ test('a proxy that answers with a page of its own, such as its sign-in, is a fau
   await page.locator('.side').getByRole('link', { name: 'Providers' }).click();
   await page.getByText('The gateway does not answer', { exact: true }).first().waitFor();
   await page.unrouteAll();
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.route('**/api/**', (route) => route.fulfill({ status: 200, body: '' }));
+  await page.locator('.side').getByRole('link', { name: 'Spend' }).click();
+  await page.getByText('The gateway does not answer', { exact: true }).first().waitFor();
+  await page.unrouteAll();
+  await page.locator('.side').getByRole('link', { name: 'Providers' }).click();
   await page.getByRole('button', { name: /^Test/ }).first().waitFor();
   await page.close();
 });

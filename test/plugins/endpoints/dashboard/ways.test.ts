@@ -389,6 +389,49 @@ test('the form of an exact time keeps the seconds of a range, to which a chart m
   await scene.leave(page);
 });
 
+test('a range that begins in the second of two hours of the same name stays as it is, and a year is typed with four digits', async () => {
+  const range = '?from=2026-10-25T01:30:00.000Z&to=2026-10-25T04:00:00.000Z';
+  const context = await scene.browser.newContext({ timezoneId: 'Europe/Berlin' });
+  const page = await context.newPage();
+  await scene.visit(page, `/dashboard/logs${range}`);
+  const shown = async (): Promise<URLSearchParams> => {
+    await page.getByRole('button', { name: 'Show this time' }).click();
+    await page.locator('.menu-panel').waitFor({ state: 'detached' });
+    return new URL(page.url()).searchParams;
+  };
+  await page.locator('[data-menu="time"]').click();
+  await page.getByLabel('From').waitFor();
+  expect(decodeURIComponent(`?${await shown()}`)).toBe(range);
+  await page.locator('[data-menu="time"]').click();
+  await page.getByLabel('From').focus();
+  await page.keyboard.type('010220260304');
+  expect((await shown()).get('from')).toMatch(/^2026-01-02T/);
+  await context.close();
+});
+
+describe('a menu', () => {
+  test('is closed by Escape also after a click on its text', async () => {
+    const page = await scene.open('/dashboard/logs');
+    const button = page.getByRole('button', { name: 'Views' });
+    await button.click();
+    await page.getByText('Give these filters').click();
+    await page.keyboard.press('Escape');
+    await page.locator('.menu-panel').waitFor({ state: 'detached' });
+    expect(await button.evaluate((node: any) => node === node.ownerDocument.activeElement)).toBe(true);
+    await scene.leave(page);
+  });
+
+  test('is closed when the focus leaves it, because it would cover what has the focus then', async () => {
+    const page = await scene.open('/dashboard/logs');
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByRole('link', { name: 'JSON Lines' }).focus();
+    await page.keyboard.press('Tab');
+    await page.locator('.menu-panel').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.dataset.menu')).toBe('views');
+    await scene.leave(page);
+  });
+});
+
 test('a model that takes any effort at one of its providers takes any effort', async () => {
   const page = await scene.page();
   await page.route('**/api/models', async (route) => {
