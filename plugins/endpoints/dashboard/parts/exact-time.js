@@ -23,11 +23,11 @@ export function ExactTime({ from, to, params, close }) {
     value: typed[name] ?? inputOf(opened[name]),
     onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })),
   });
+  // a time that nobody changed is not read from its field: where the clock goes back, two hours have the same name
+  const at = (name) => (typed[name] === undefined ? opened[name] : typed[name] + (isUtc() ? 'Z' : ''));
+  const iso = (name) => new Date(at(name)).toISOString();
   const apply = (event) => {
     event.preventDefault();
-    // a time that nobody changed is not read from its field: where the clock goes back, two hours have the same name
-    const at = (name) => (typed[name] === undefined ? opened[name] : typed[name] + (isUtc() ? 'Z' : ''));
-    const iso = (name) => new Date(at(name)).toISOString();
     go(hrefOfRange(params, { from: iso('from'), to: iso('to') }));
     close();
   };
