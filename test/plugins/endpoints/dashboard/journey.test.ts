@@ -264,7 +264,16 @@ describe('a model without a price, a request without bodies', () => {
     await scene.visit(page, '/dashboard/spend?by=model');
     const row = page.getByRole('row', { name: 'unpriced' });
     await row.waitFor();
-    expect(await row.locator('td').allInnerTexts()).toEqual(['unpriced', '–', '', '', '–', '', '1']);
+    expect(await row.locator('td').allInnerTexts()).toEqual([
+      'unpriced',
+      '–',
+      '',
+      '',
+      // the first days of a month are compared with days that the log still has
+      expect.stringMatching(/^(–|\$0)$/),
+      '',
+      '1',
+    ]);
     await scene.leave(page);
   });
 });

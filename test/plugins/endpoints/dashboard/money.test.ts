@@ -67,7 +67,7 @@ test('Spend shows the spending of a team, and which budget is nearly used', asyn
   expect(await violations(page)).toEqual([]);
   await row.getByRole('link').click();
   await page.waitForURL((url) => url.searchParams.get('meta.team') === 'search' && url.searchParams.has('from'));
-  await page.getByRole('button', { name: /Since|This month/ }).click();
+  await page.getByRole('button', { name: /Since|This month|Today/ }).click();
   await page.getByRole('link', { name: 'Yesterday' }).click();
   await page.getByRole('button', { name: 'Yesterday' }).waitFor();
 });
