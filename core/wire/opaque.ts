@@ -26,12 +26,12 @@ export function toOpaque(detail: ReasoningDetail, beside = ''): string {
  * The detail inside a string of `toOpaque`, where a client that got it from a door of another format sends it as the state of a provider.
  */
 export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
-  const opaque = opaqueOf(detail);
+  const opaque = opaqueIn(detail);
   return (opaque === null ? null : fromOpaque(opaque, detail.text)) ?? detail;
 }
 
-/** The opaque string of a detail; null where it has none. */
-export const opaqueOf = ({ signature, data }: ReasoningDetail): string | null => textOf(signature ?? data);
+/** The opaque string in a detail; null where it has none. */
+export const opaqueIn = ({ signature, data }: ReasoningDetail): string | null => textOf(signature ?? data);
 
 /**
  * The detail in a string that `toOpaque` made; null for any other string, because its issuer is unknown.

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { ChatRequest, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { detailsOf } from '../../../core/wire/native.ts';
-import { opaqueOf } from '../../../core/wire/opaque.ts';
+import { opaqueIn } from '../../../core/wire/opaque.ts';
 import type { Recall, Thought } from './memory.ts';
 
 const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base64url')}`;
@@ -18,7 +18,7 @@ const mostStrings = 16;
 export function* issuedThoughts({ request, response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
   if (request?.form !== undefined) return;
   for (const { details } of response?.choices ?? []) {
-    const opaques = details.map(opaqueOf).filter((opaque) => opaque !== null);
+    const opaques = details.map(opaqueIn).filter((opaque) => opaque !== null);
     for (const opaque of opaques.slice(0, mostStrings)) yield [idOf(opaque), { details, reasoning: '' }];
   }
 }
@@ -29,7 +29,7 @@ const mostAsked = 64;
 /** The request with the whole details of an answer where a message has only an opaque string of them. */
 export async function withIssuers(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
   const bare = request.messages.flatMap((message) => {
-    const opaque = detailsOf(message).filter(isBare).map(opaqueOf)[0];
+    const opaque = detailsOf(message).filter(isBare).map(opaqueIn)[0];
     return typeof opaque === 'string' ? [[message, opaque] as const] : [];
   });
   if (bare.length === 0) return request;
@@ -46,4 +46,4 @@ export async function withIssuers(request: ChatRequest, recall: Recall): Promise
 }
 
 /** True if the detail has an opaque string and does not name its issuer. */
-const isBare = (detail: ReasoningDetail): boolean => detail.provider === undefined && opaqueOf(detail) !== null;
+const isBare = (detail: ReasoningDetail): boolean => detail.provider === undefined && opaqueIn(detail) !== null;
