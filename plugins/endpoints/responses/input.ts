@@ -3,6 +3,7 @@ import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../c
 import { wrongValue } from '../../../core/wire/checks.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { fieldsIn } from '../../../core/wire/json.ts';
+import { listOfParts } from '../../../core/wire/turns.ts';
 import { listedId } from './items.ts';
 import { opaqueOf } from './thoughts.ts';
 import { shown } from './tools.ts';
@@ -121,7 +122,7 @@ function callOf({ id, function: { name, arguments: given }, native }: ToolCall):
 }
 
 const partsIn = (content: Message['content'], text: 'input_text' | 'output_text'): readonly Fields[] =>
-  (typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])).map((part) => partOf(part, text));
+  listOfParts(content).map((part) => partOf(part, text));
 
 function partOf(part: ContentPart, text: 'input_text' | 'output_text'): Fields {
   const { native, ...given } = part;
