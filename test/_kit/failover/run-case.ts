@@ -1,4 +1,5 @@
 /** Runs a case through real sockets, and gives what the callers, the providers, the record and the taps of a plugin have seen. */
+import { inTime } from '../../../core/cancellation.ts';
 import type { AttemptResult, Candidate, RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
@@ -172,17 +173,8 @@ const noWay = (record: RequestRecord): Way => ({
   ended: [],
 });
 
-async function inTime<Value>(work: Promise<Value>, what: string): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`hangs: ${what}`)), limits.giveUpMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** Throws where the work does not end: then the request hangs. */
+const ends = <Value>(work: Promise<Value>, what: string): Promise<Value> => inTime(work, limits.giveUpMs, `hangs: ${what}`);
 
 /** Reads a reply to its end. @param leave the client leaves after the first piece */
 async function readReply(response: Response, leave: boolean): Promise<Got> {
@@ -227,7 +219,7 @@ async function ask(request: AnyRequest, prompt: string, { gateway, ways, called 
     (response) => readReply(response, request.leaves === 'begun'),
     () => null,
   );
-  const got = await inTime(sent, 'the reply');
+  const got = await ends(sent, 'the reply');
   const recorded = async (): Promise<RequestRecord> => {
     for (;;) {
       const found = gateway.records.find(({ clientRequestId }) => clientRequestId === headers['x-request-id']);
@@ -235,7 +227,7 @@ async function ask(request: AnyRequest, prompt: string, { gateway, ways, called 
       await pause(1);
     }
   };
-  const record = await inTime(recorded(), 'the record');
+  const record = await ends(recorded(), 'the record');
   return { request, prompt, got, record, way: ways.get(record.id) ?? noWay(record) };
 }
 
@@ -278,7 +270,7 @@ export async function play(one: AnyCase): Promise<Played> {
       if (pauseMs > 0) await pause(pauseMs);
       seen.push(...(await Promise.all(requests.map(send))));
     }
-    const shown = await inTime(quiet(gateway, acting.running), 'a reservation or a call');
+    const shown = await ends(quiet(gateway, acting.running), 'a reservation or a call');
     const calls = [...acting.calls];
     acting.recover();
     const targets = await rested(gateway);

@@ -1,5 +1,6 @@
 /** Any records of a log, and any questions about them, as addresses of the log API. */
 import * as fc from 'fast-check';
+import { idAt } from '../../plugins/log/journal/scene.ts';
 import { aRecord } from '../log.ts';
 import type { Filters, Kept } from './oracle.ts';
 
@@ -159,12 +160,6 @@ const died: Partial<Kept> = {
   error: { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null },
 };
 
-/** The n-th id of a millisecond. */
-function idOf(ms: number, number: number): string {
-  const hex = ms.toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
-}
-
 /** The attempt that ended the request. Of a request with one attempt it took all the time. */
 const lastOf = ({ served, before, outcome, error, record }: Parts): readonly Attempt[] =>
   served === null || outcome === 'refused'
@@ -186,7 +181,7 @@ function recordOf(parts: Parts, number: number): Kept {
   return {
     ...aRecord({
       ...record,
-      id: idOf(at, number),
+      id: idAt(at, number),
       createdAt: new Date(at).toISOString(),
       path,
       door: name,
@@ -259,7 +254,7 @@ const anyFilter = fc.oneof(
   bounds('tokens', '0', '99', '100', '500000'),
   bounds('cost', '$0.02', ...costs.slice(0, -1)),
   bounds('attempts', '0', '1', '2'),
-  fc.tuple(some('id'), some(idOf(newYear, 0).slice(0, 8), idOf(newYear, 0).slice(0, 13), idOf(now, 0).slice(0, 10).toUpperCase())),
+  fc.tuple(some('id'), some(idAt(newYear, 0).slice(0, 8), idAt(newYear, 0).slice(0, 13), idAt(now, 0).slice(0, 10).toUpperCase())),
 );
 
 const withZone = (at: number, minutes: number): string =>
