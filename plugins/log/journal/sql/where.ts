@@ -16,14 +16,13 @@ import type { Binned } from './bins.ts';
 import { longestText } from './clean.ts';
 import { tagName, tagText } from './rows.ts';
 
-/** Binds a value and gives its placeholder. */
+/** Binds a value and gives its placeholder, `$1` for the first one. */
 type Bind = (value: unknown) => string;
 
 export const bodyColumns = ['request', 'response', 'reasoning'] as const;
 export type BodyColumn = (typeof bodyColumns)[number];
 
 export interface Grammar {
-  placeholder(number: number): string;
   id(id: string): unknown;
   idOf(value: unknown): string;
   /** A metadata value, or the value of a plugin's field, as text; null where the row has none. */
@@ -53,7 +52,7 @@ export class Params {
 
   readonly add: Bind = (value) => {
     this.values.push(value);
-    return this.grammar.placeholder(this.values.length);
+    return `$${this.values.length}`;
   };
 
   id(id: string): string {

@@ -21,43 +21,37 @@ interface KeyDatabase {
    * Runs all statements in one transaction, while nobody else changes a key: readers see versions in the order in which they were given.
    */
   change<T>(steps: Steps<T>): Promise<T>;
-  placeholder(number: number): string;
   idOf(value: unknown): string;
-  /** The rows of a JSON list of texts, as `k.value`. */
-  list(placeholder: string): string;
+  /** The rows of the JSON list of texts that is `$1`, as `k.value`. */
+  readonly list: string;
 }
 
 export type KeyStore = Omit<KeyTable, 'place'>;
 
-/** The statements, with their parameters in the order of the placeholders. */
-function statementsOf({ placeholder, list }: Pick<KeyDatabase, 'placeholder' | 'list'>) {
-  const [first = '', second, third, fourth, fifth, sixth] = [1, 2, 3, 4, 5, 6].map(placeholder);
-  return {
-    newest: `select coalesce(max(version), 0) as newest, (select at from gateway_key_events where id = ${first}) as "changedAt" from gateway_keys`,
-    after: `select name, version, data from gateway_keys where version > ${first} order by version`,
-    one: `select version, data from gateway_keys where name = ${first}`,
-    tell: `insert into gateway_key_events (at, name, action, actor, address, details)
-      values (${first}, ${second}, ${third}, ${fourth}, ${fifth}, ${sixth}) returning id`,
-    put: `insert into gateway_keys (name, version, data) values (${first}, ${second}, ${third})
-      on conflict (name) do update set version = excluded.version, data = excluded.data`,
-    used: `select k.value as name, (select r.id from gateway_requests r where r.key_name = k.value order by r.id desc limit 1) as used
-      from ${list(first)}`,
-  };
+const newestSql =
+  'select coalesce(max(version), 0) as newest, (select at from gateway_key_events where id = $1) as "changedAt" from gateway_keys';
+const afterSql = 'select name, version, data from gateway_keys where version > $1 order by version';
+const oneSql = 'select version, data from gateway_keys where name = $1';
+const tellSql = `insert into gateway_key_events (at, name, action, actor, address, details)
+  values ($1, $2, $3, $4, $5, $6) returning id`;
+const putSql = `insert into gateway_keys (name, version, data) values ($1, $2, $3)
+  on conflict (name) do update set version = excluded.version, data = excluded.data`;
+
+function* write({ name, from, data, event: { at, action, by, address, details } }: KeyChange): Steps<number | null> {
+  const [known] = yield [oneSql, [name]];
+  const isThere = known !== undefined && known['data'] !== null;
+  if ((isThere ? Number(known['version']) : 0) !== from) return null;
+  const [event] = yield [tellSql, [at, name, action, by, address, details]];
+  const version = Number(event?.['id']);
+  yield [putSql, [name, version, data]];
+  return version;
 }
 
-export function createKeyStore({ all, change, placeholder, idOf, list }: KeyDatabase): KeyStore {
-  const sql = statementsOf({ placeholder, list });
-  function* write({ name, from, data, event: { at, action, by, address, details } }: KeyChange): Steps<number | null> {
-    const [known] = yield [sql.one, [name]];
-    const isThere = known !== undefined && known['data'] !== null;
-    if ((isThere ? Number(known['version']) : 0) !== from) return null;
-    const [event] = yield [sql.tell, [at, name, action, by, address, details]];
-    const version = Number(event?.['id']);
-    yield [sql.put, [name, version, data]];
-    return version;
-  }
+export function createKeyStore({ all, change, idOf, list }: KeyDatabase): KeyStore {
+  const used = `select k.value as name, (select r.id from gateway_requests r where r.key_name = k.value order by r.id desc limit 1) as used
+    from ${list}`;
   const newestAnd = async (version: number): Promise<{ newest: number; changedAt: number | null }> => {
-    const [row] = await all(sql.newest, [version]);
+    const [row] = await all(newestSql, [version]);
     const at = row?.['changedAt'] ?? null;
     return { newest: Number(row?.['newest']), changedAt: at === null ? null : Number(at) };
   };
@@ -68,7 +62,7 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
       if (isSame && newest === since.version) return { ...since, keys: [], isWhole: false };
       // the database was replaced by another one since it was read
       const from = isSame && newest > since.version ? since.version : 0;
-      const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({
+      const keys = (await all(afterSql, [from])).map(({ name, version, data }): KeptKey => ({
         name: String(name),
         version: Number(version),
         data: data as string | null,
@@ -79,13 +73,10 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
     write: (written: KeyChange) => change(write(written)),
     async events({ name, before, limit }: KeyEventQuery): Promise<readonly NumberedKeyEvent[]> {
       const params = [limit, ...[before, name].filter((value) => value !== null)];
-      const conditions = [
-        ...(before === null ? [] : [`id < ${placeholder(2)}`]),
-        ...(name === null ? [] : [`name = ${placeholder(params.length)}`]),
-      ];
+      const conditions = [...(before === null ? [] : ['id < $2']), ...(name === null ? [] : [`name = $${params.length}`])];
       const rows = await all(
         `select id, at, name, action, actor, address, details from gateway_key_events
-        ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${placeholder(1)}`,
+        ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit $1`,
         params,
       );
       return rows.map(({ id, at, name: of, action, actor, address, details }) => ({
@@ -99,7 +90,7 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
       }));
     },
     async lastUsed(names) {
-      const rows = names.length === 0 ? [] : await all(sql.used, [JSON.stringify(names)]);
+      const rows = names.length === 0 ? [] : await all(used, [JSON.stringify(names)]);
       return Object.fromEntries(rows.flatMap(({ name, used }) => (used === null ? [] : [[String(name), timeOfId(idOf(used))]])));
     },
   };

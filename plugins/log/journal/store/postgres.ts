@@ -27,7 +27,6 @@ import { isId, timeOfId } from '../../../../core/log/record-id.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
-  placeholder: (number) => `$${number}`,
   id: (id) => id,
   idOf: String,
   keyedText: ({ part, key }, bind) => `(r.${part} ->> cast(${bind(key)} as text)) collate "C"`,
@@ -261,7 +260,7 @@ const keyStoreOf = (pool: Pool): KeyStore =>
           return await runSteps(client, steps);
         }),
       ),
-    list: (names) => `json_array_elements_text(${names}::json) k(value)`,
+    list: 'json_array_elements_text($1::json) k(value)',
   });
 
 async function runSteps<T>(client: PoolClient, steps: Steps<T>): Promise<T> {

@@ -28,7 +28,6 @@ import { codeOf, floorOf, isBroken } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
-  placeholder: (number) => `?${number}`,
   id: bytesOf,
   idOf: textOf,
   keyedText: ({ part, key }, bind) => (part === 'metadata' ? metadataText(key, bind) : fieldText(key, bind)),
@@ -54,6 +53,10 @@ function fieldText(name: string, bind: Bind): string {
   const path = bind(`$."${name}"`);
   return `(case json_type(r.fields, ${path}) when 'text' then r.fields ->> ${path} else r.fields -> ${path} end)`;
 }
+
+/** The values of `$1`, `$2` and so on. Node before 22.20 and 24.7 binds no value to a placeholder with a number, as `?1`, but to one with a name. */
+const bound = (values: readonly unknown[]): Record<string, SQLInputValue> =>
+  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value as SQLInputValue]));
 
 function bytesOf(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');
@@ -165,10 +168,7 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
   const engine: Engine = {
     grammar,
     isSerial: true,
-    all: async (sql: string, params: readonly unknown[]) =>
-      opened()
-        .prepare(sql)
-        .all(...(params as SQLInputValue[])),
+    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(bound(params)),
     floor: () => floorOf(retentionDays, Date.now()),
     swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
@@ -184,7 +184,7 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
       ...grammar,
       all: engine.all,
       change: (steps) => changed(() => runSteps(opened(), steps)),
-      list: (names) => `json_each(${names}) k`,
+      list: 'json_each($1) k',
     }),
     open,
     insert,
@@ -294,7 +294,7 @@ function forgetTexts(database: DatabaseSync, id: Uint8Array): boolean {
 }
 
 function swap(database: DatabaseSync, first: Statement, second: Statement): void {
-  const run = ({ sql, values }: Statement): number => Number(database.prepare(sql).run(...(values as SQLInputValue[])).changes);
+  const run = ({ sql, values }: Statement): number => Number(database.prepare(sql).run(bound(values)).changes);
   if (run(first) > 0) run(second);
 }
 
@@ -302,7 +302,7 @@ function runSteps<T>(database: DatabaseSync, steps: Steps<T>): T {
   let step = steps.next();
   while (step.done !== true) {
     const [sql, params] = step.value;
-    step = steps.next(database.prepare(sql).all(...(params as SQLInputValue[])));
+    step = steps.next(database.prepare(sql).all(bound(params)));
   }
   return step.value;
 }
