@@ -42,7 +42,7 @@ export const isKnown = (etag: string, known = ''): boolean => known.split(',').s
  */
 export function unlessKnown(answer: Answer, known: string | undefined): Answer {
   const { body, status = 200, headers } = answer;
-  if (status !== 200 || typeof body !== 'string') return answer;
+  if (status !== 200 || body instanceof ReadableStream) return answer;
   // weak: the bytes differ by coding
   const etag = `W/"${hash('sha1', body, 'base64url')}"`;
   return isKnown(etag, known) ? { status: 304, headers: { ...headers, etag }, body: '' } : { ...answer, headers: { ...headers, etag } };
@@ -74,7 +74,7 @@ export async function compressed(answer: Answer, accepted: string | undefined): 
   if (body instanceof ReadableStream) {
     return coded(flushed(body.getReader(), coding === 'br' ? createBrotliCompress(brotli) : createGzip()));
   }
-  const bytes = Buffer.from(body as string);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   if (bytes.length < smallest) return coded(body);
   return coded(coding === 'br' ? await whole.br(bytes, brotli) : await whole.gzip(bytes));
 }

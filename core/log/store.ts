@@ -237,6 +237,11 @@ export interface LogReader {
   exportRows(query: LogQuery, page: PageOptions): Promise<ExportedPage>;
   /** Also a record that this process has just written, and that a list may not have yet. Null: there is none. */
   get(id: string): Promise<LoggedWhole | null>;
+  /**
+   * What `get` gives, as JSON in UTF-8; absent: this log has it as an object only.
+   * cost: the bodies of a record may have 60 MB. To take their parts from another thread and write them as text held the event loop.
+   */
+  getJson?(id: string): Promise<Uint8Array | null>;
   /** Deletes the bodies of a record, which stays without them. False: it had none. */
   forget(id: string): Promise<boolean>;
   /** The largest first. */

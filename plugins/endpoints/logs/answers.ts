@@ -82,9 +82,9 @@ export async function listRequests(asked: LogRequest): Promise<Answer> {
 
 export async function oneRequest({ params, reader }: LogRequest): Promise<Answer> {
   const id = params['id'] ?? '';
-  const record = await reader.get(id);
+  const record = reader.getJson === undefined ? await reader.get(id) : await reader.getJson(id);
   if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
-  return json(record);
+  return record instanceof Uint8Array ? { headers: { 'content-type': 'application/json' }, body: record } : json(record);
 }
 
 export async function stats(asked: LogRequest): Promise<Answer> {

@@ -44,16 +44,18 @@ export function createLogReader({ client, others, events, counts, trouble, reten
       return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: waiting(), lastDrainAt: null };
     }
   };
+  const one = async <Found>(read: (id: string) => Promise<Found | null>, id: string): Promise<Found | null> => {
+    const found = await others.before(() => read(id)).catch(refuse);
+    if (found !== null || !isFresh(id, Date.now())) return found;
+    // a read shortly after another one drains no journal; but the caller may have this id from a complete answer, and expects its record
+    await catchUp();
+    return await read(id).catch(refuse);
+  };
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
     exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
-    async get(id) {
-      const found = await others.before(() => client.get(id)).catch(refuse);
-      if (found !== null || !isFresh(id, Date.now())) return found;
-      // a read shortly after another one drains no journal; but the caller may have this id from a complete answer, and expects its record
-      await catchUp();
-      return await client.get(id).catch(refuse);
-    },
+    get: (id) => one(client.get, id),
+    getJson: (id) => one(client.getJson, id),
     forget: (id) => client.forget(id).catch(refuse),
     stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
     series: (query, options) => others.before(() => client.series(query, options)).catch(refuse),

@@ -23,7 +23,7 @@ export class StoreUnavailable extends Error {
 }
 
 export interface StoreClient
-  extends Pick<LogReader, (typeof readCalls)[number]>, Pick<OwnCalls, (typeof plainCalls)[number] | 'ping' | 'endElsewhere'> {
+  extends Required<Pick<LogReader, (typeof readCalls)[number]>>, Pick<OwnCalls, (typeof plainCalls)[number] | 'ping' | 'endElsewhere'> {
   /** How many records of this gateway are in the store, as far as the worker has said. */
   drained(): number;
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
@@ -83,7 +83,7 @@ export function createClient(events: ClientEvents): StoreClient {
   const reading =
     (call: Call) =>
     async (asked: unknown, page: object = {}): Promise<unknown> => {
-      const { signal, isUrgent = call === 'get', ...options }: Partial<PageOptions & StatsOptions> = page;
+      const { signal, isUrgent = call === 'get' || call === 'getJson', ...options }: Partial<PageOptions & StatsOptions> = page;
       const until = Date.now() + queryMs;
       const read = async (): Promise<unknown> => {
         signal?.throwIfAborted();

@@ -10,7 +10,7 @@ export interface WorkerSettings extends StoreSettings {
   readonly folder: string;
 }
 
-export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
+export const readCalls = ['list', 'exportRows', 'get', 'getJson', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
 /** The calls that the client passes on as they are, with the usual limit of time. */
 export const plainCalls = ['state', 'flush', 'forget', 'keyChanges', 'writeKey', 'keyEvents', 'lastUsed'] as const;
 

@@ -21,7 +21,8 @@ import type { Store, StoreFault } from '../store/store.ts';
 
 const port = parentPort as MessagePort;
 const settings = workerData as WorkerSettings;
-const tell = (told: Told): void => port.postMessage(told);
+/** @param moved memory that the request thread takes over, instead of a copy */
+const tell = (told: Told, moved: readonly ArrayBuffer[] = []): void => port.postMessage(told, moved);
 
 const openMs = 5000;
 const backoffMs = { first: 100, most: 5000 };
@@ -280,9 +281,12 @@ async function answer({ id, call, args, until }: Ask): Promise<void> {
       wake();
     }
   }
-  tell({ type: 'answer', id, answer: answered });
+  tell({ type: 'answer', id, answer: answered }, memoryOf(answered));
   if (call === 'finish') port.close();
 }
+
+const memoryOf = (answered: CallResult): ArrayBuffer[] =>
+  'value' in answered && answered.value instanceof Uint8Array ? [answered.value.buffer as ArrayBuffer] : [];
 
 port.on('message', (ask: Ask) => void answer(ask));
 void sumUp();

@@ -56,6 +56,17 @@ export function createReader(engine: Engine): Reader {
   };
   const queries = queriesOf(engine);
   const page = (query: LogQuery, options: ListOptions): Promise<Page> => pageOf(queries, shown(query), options);
+  const get = async (id: string): Promise<LoggedWhole | null> => {
+    if (!isId(id)) return null;
+    const params = new Params(grammar);
+    const [row] = await queries.found(
+      `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream
+      from gateway_requests r ${withBodies}
+      where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
+      params,
+    );
+    return row === undefined ? null : readWhole(row);
+  };
   return {
     async list(query, options): Promise<LogPage> {
       const { rows, next } = await page(query, options);
@@ -76,16 +87,10 @@ export function createReader(engine: Engine): Reader {
       }
       return { data, next };
     },
-    async get(id): Promise<LoggedWhole | null> {
-      if (!isId(id)) return null;
-      const params = new Params(grammar);
-      const [row] = await queries.found(
-        `select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream
-        from gateway_requests r ${withBodies}
-        where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`,
-        params,
-      );
-      return row === undefined ? null : readWhole(row);
+    get,
+    async getJson(id) {
+      const whole = await get(id);
+      return whole === null ? null : new TextEncoder().encode(JSON.stringify(whole));
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
       if (by === null) return [await wholeOf(queries, shown(query))];

@@ -38,6 +38,8 @@ export interface Reader {
   /** As `list` without `sort`, with bodies. */
   exportRows(query: LogQuery, options: ListOptions): Promise<ExportedPage>;
   get(id: string): Promise<LoggedWhole | null>;
+  /** As `get`, as JSON in UTF-8, in memory of its own. */
+  getJson(id: string): Promise<Uint8Array<ArrayBuffer> | null>;
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   faults(query: LogQuery): Promise<readonly Fault[]>;

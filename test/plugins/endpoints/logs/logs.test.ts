@@ -103,6 +103,16 @@ describe('one record', () => {
   it('is 404 where it does not exist', async () => {
     expect(await scene.read('/api/logs/0199')).toMatchObject({ status: 404, body: { error: { code: 'record_not_found' } } });
   });
+
+  it('is the JSON of a log that has it as JSON, with a tag', async () => {
+    const bytes = new TextEncoder().encode('{"id":"kept"}');
+    Object.assign(scene.log, { getJson: async (id: string) => (id === 'kept' ? bytes : null) });
+    const reply = await scene.get('/api/logs/kept');
+    expect([await reply.text(), reply.headers.get('content-type')]).toEqual(['{"id":"kept"}', 'application/json']);
+    const again = await scene.get('/api/logs/kept', { 'if-none-match': reply.headers.get('etag') ?? '' });
+    expect(again.status).toBe(304);
+    expect((await scene.get('/api/logs/lost')).status).toBe(404);
+  });
 });
 
 describe('stats', () => {
