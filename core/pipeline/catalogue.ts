@@ -200,8 +200,8 @@ export function inOrder(
  */
 export function inOrderStill(candidates: readonly Candidate[], policy: Policy): readonly Candidate[] {
   if (policy.fallbacks.length === 0) return candidates;
-  const behind = candidates.filter((candidate) => stands(candidate) && candidate.isBehind === true);
-  const others = candidates.filter((candidate) => !behind.includes(candidate));
+  const behind = candidates.filter(isLast);
+  const others = candidates.filter((candidate) => !isLast(candidate));
   const standing = others.filter(stands);
   const placed = inOrder(beforeFallbacks(standing), others, policy);
   return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
@@ -209,6 +209,8 @@ export function inOrderStill(candidates: readonly Candidate[], policy: Policy): 
 
 /** Whether a plugin such as the cache answers in place of the provider that would be asked first. */
 export const isAnswered = (candidates: readonly Candidate[]): boolean => typeof thawed(candidates).find(stands)?.answeredBy === 'string';
+
+const isLast = (candidate: Candidate): boolean => stands(candidate) && candidate.isBehind === true;
 
 const isStandby = (candidate: Candidate): boolean => candidate.isFallback && stands(candidate);
 

@@ -33,7 +33,8 @@ export default definePlugin({
       const left = rule?.candidates.filter(({ model }) => isActive(model, clock)) ?? [];
       if (left.length === 0) return candidates;
       // the candidates of the rule may include a fallback, which must not be asked twice
-      return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !left.some((one) => one.mapping === mapping))];
+      const known = new Set(left.map(({ mapping }) => mapping));
+      return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !known.has(mapping))];
     });
   },
 });

@@ -57,12 +57,13 @@ export class Outrun {
     const leftOf = (candidate: Candidate): number => Math.max(0, (this.#behind(candidate, hedgeMs)?.until ?? 0) - now);
     const standing = candidates.filter(stands);
     const before = standing.filter((candidate) => leftOf(candidate) === 0);
+    const late = standing.filter((candidate) => leftOf(candidate) > 0);
     const [first] = before;
     if (first === undefined) return candidates;
     const tried = this.#behind(first, hedgeMs);
     if (tried !== null && !isDryRun) tried.until = now + tried.ms;
-    if (before.length === standing.length) return candidates;
-    const behind = standing.filter((candidate) => !before.includes(candidate)).map((candidate) => ({ ...candidate, isBehind: true }));
+    if (late.length === 0) return candidates;
+    const behind = late.map((candidate) => ({ ...candidate, isBehind: true }));
     return [
       ...before,
       ...(isDryRun ? behind.map((candidate) => explained(candidate, leftOf(candidate))) : behind),

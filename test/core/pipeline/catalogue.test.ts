@@ -1,7 +1,9 @@
 /** The name in a request, and the candidates that it resolves to. */
 import { describe, expect, it } from 'vitest';
-import { createCatalogue } from '../../../core/pipeline/catalogue.ts';
+import { createCatalogue, inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import type { Catalogue } from '../../../core/pipeline/catalogue.ts';
+import type { Candidate } from '../../../core/pipeline/context.ts';
+import { cpuMsOf } from '../../_kit/cpu.ts';
 import { gatewayOf } from '../scene.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -131,5 +133,28 @@ describe('a model with a date of deactivation', () => {
       any: { candidates: ['big', 'small'] },
     });
     expect(shown(catalogue, 'any')).toEqual(['policy', ['two/small']]);
+  });
+});
+
+describe('the order after some candidates were ruled out', () => {
+  it('is found in linear time', async () => {
+    const { gateway } = await gatewayOf({
+      providers: { one: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' } },
+      models: [model('main', ['one']), model('spare', ['one'])],
+      routing: { models: { main: { fallbacks: ['spare'] } } },
+    });
+    const { candidates, policy } = createCatalogue(gateway.config, () => now).resolve('main', null);
+    const [first, fallback] = candidates as [Candidate, Candidate];
+    const ordered = (size: number): readonly Candidate[] =>
+      inOrderStill([...Array.from({ length: size }, () => ({ ...first, isBehind: true })), first, fallback], policy);
+    expect(ordered(2).map(({ isBehind = false, isFallback }) => [isBehind, isFallback])).toEqual([
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, false],
+    ]);
+    ordered(1000);
+    const some = cpuMsOf(() => Array.from({ length: 64 }, () => ordered(1000)));
+    expect(cpuMsOf(() => ordered(64_000))).toBeLessThan(10 + 4 * some);
   });
 });

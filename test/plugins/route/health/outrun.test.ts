@@ -1,10 +1,13 @@
 /** Targets that hang and are outrun by the hedge of `hedge_ms` each time, over sockets. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Candidate } from '../../../../core/pipeline/context.ts';
 import { LATE } from '../../../../core/pipeline/hooks.ts';
+import { cpuMsOf } from '../../../_kit/cpu.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs, pause } from '../../../_kit/upstream.ts';
 import type { Asked, ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { Outrun } from '../../../../plugins/route/health/outrun.ts';
 import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
 import { gatewayOf, probe, provider } from '../../../core/scene.ts';
 
@@ -172,4 +175,18 @@ it('a target that had less time than the target that outran it keeps its place',
   gateway.two.script(fine);
   await gateway.chat({});
   expect(await firstAsked(gateway, 2)).toEqual(['two', 'two']);
+});
+
+it('targets that were outrun are found among thousands in linear time', () => {
+  const ordering = (size: number): (() => void) => {
+    const outrun = new Outrun();
+    const candidates = Array.from({ length: size }, (_, at) => ({ target: `t-${at}`, dropped: null, answeredBy: null })) as Candidate[];
+    const seen = { hedgeMs: 200, breaker: { failures: 1, restMs: 600_000 }, startedAt: 0, now: performance.now() };
+    for (const { target } of candidates.slice(size / 2)) outrun.count(target, seen);
+    return () => expect(outrun.inOrder(candidates.toReversed(), 200, false)[0]).toBe(candidates[size / 2 - 1]);
+  };
+  const [few, many] = [ordering(1000), ordering(32_000)];
+  few();
+  const some = cpuMsOf(() => Array.from({ length: 32 }, few));
+  expect(cpuMsOf(many)).toBeLessThan(10 + 4 * some);
 });
