@@ -18,6 +18,9 @@ export interface Target {
   readonly form?: string | undefined;
 }
 
+/** The name of the dialect in which a provider is asked for a model. */
+export const dialectNameOf = ({ mapping, provider }: Pick<Target, 'mapping' | 'provider'>): string => mapping.dialect ?? provider.dialect;
+
 /** A request in the form of the wire. `stream/upstream` adds the address and the credentials. */
 export interface WireRequest {
   /** Appended to the base URL: `/chat/completions`. */

@@ -10,6 +10,7 @@ import { noted, stands } from '../../../core/pipeline/context.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import { dialectNameOf } from '../../../core/wire/dialect.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { countedBy, encodeCount, estimated, parseCount } from './count.ts';
 import { errorBody } from './encode/ending.ts';
@@ -43,7 +44,7 @@ export default definePlugin({
   name,
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
   apply({ hooks, routes, dialects }) {
-    const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
+    const dialectOf = (candidate: Candidate): Dialect | undefined => dialects.get(dialectNameOf(candidate));
     // after normalise/reasoning, which gives an effort to requests that name none
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) =>
       withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form),

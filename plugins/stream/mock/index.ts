@@ -16,6 +16,7 @@ import { breakFor, statusFor } from './failures.ts';
 import { last, parsePrompt } from './prompt.ts';
 import { createPause, createSource } from './source.ts';
 import { vectorChunks } from './vectors.ts';
+import { dialectNameOf } from '../../../core/wire/dialect.ts';
 import { thawed } from '../../../core/wire/fields.ts';
 
 const schema = {
@@ -48,13 +49,11 @@ export default definePlugin<Options>({
     if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) {
       gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
     }
-    gateway.hooks.open.tap((context) => (speaksMock(context) ? open(context, paceMs) : undefined));
+    gateway.hooks.open.tap((context) => (isMock(context.attempt.candidate) ? open(context, paceMs) : undefined));
   },
 });
 
-const isMock = ({ mapping, provider }: Candidate): boolean => (mapping.dialect ?? provider.dialect) === 'mock';
-
-const speaksMock = ({ attempt }: Streaming): boolean => isMock(attempt.candidate);
+const isMock = (candidate: Candidate): boolean => dialectNameOf(candidate) === 'mock';
 
 /** safety: once a provider is on, a caller who wants a model gets an error where it is down, and not an echo of the prompt. */
 function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {

@@ -5,6 +5,7 @@
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop, stands } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { dialectNameOf } from '../../../core/wire/dialect.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
 import { Images } from './images/images.ts';
@@ -27,13 +28,10 @@ export function expressible(
   return [...standing, ...refused, ...candidates.filter((candidate) => !stands(candidate))];
 }
 
-function refusalOf(
-  { provider, model, mapping, reasoning, answeredBy }: Candidate,
-  context: Normalised,
-  dialects: ReadonlyMap<string, Dialect>,
-): GatewayError | null {
+function refusalOf(candidate: Candidate, context: Normalised, dialects: ReadonlyMap<string, Dialect>): GatewayError | null {
+  const { provider, model, mapping, reasoning, answeredBy } = candidate;
   const { request } = context;
-  const dialect = dialects.get(mapping.dialect ?? provider.dialect);
+  const dialect = dialects.get(dialectNameOf(candidate));
   if (dialect === undefined || answeredBy !== null || request.ask !== undefined) return null;
   const target = { provider, model, mapping, reasoning: reasoning ?? request.reasoning, form: request.form };
   // the images are not fetched in a dry run, so nobody knows whether the format can express them
@@ -42,8 +40,7 @@ function refusalOf(
     encodeBy(dialect, request, target);
     return null;
   } catch (thrown) {
-    if (GatewayError.is(thrown) && thrown.code === 'unsupported_value') return thrown;
     // another error is no reason to drop the candidate: a real request would return it
-    return null;
+    return GatewayError.is(thrown) && thrown.code === 'unsupported_value' ? thrown : null;
   }
 }

@@ -8,6 +8,7 @@ import { addressOf } from '../../../core/wire/address.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
+import { dialectNameOf } from '../../../core/wire/dialect.ts';
 import type { Dialect, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
@@ -58,7 +59,7 @@ export const upstreamBy = (reach: Reach): AnyPlugin =>
       hooks.open.tapPromise({ stage: LATE }, async (context) => {
         const { attempt } = context;
         const { provider: entry, mapping, model } = attempt.candidate;
-        const dialect = dialects.get(mapping.dialect ?? entry.dialect);
+        const dialect = dialects.get(dialectNameOf(attempt.candidate));
         if (dialect === undefined) return undefined;
         const provider = entry.auth === null ? entry : await admit(entry);
         const target: Target = { provider, model, mapping, reasoning: attempt.reasoning, form: context.request.form };
