@@ -13,6 +13,7 @@ import type { ChunkSource, Pieces, RequestHooks } from './hooks.ts';
 import { isThenable, unlessCancelled } from '../cancellation.ts';
 import { cancelSource, RunningAttempt, unfinished } from './attempt.ts';
 import { Failed, race, type Turn, Turns } from './turns.ts';
+import { dialectNameOf } from '../wire/dialect.ts';
 import { kindOf } from '../wire/fields.ts';
 
 /** safety: a source whose reads always resolve at once, even without a chunk, would keep all other requests and all time limits waiting. */
@@ -152,9 +153,9 @@ export class Attempts {
     // another attempt may have won while this one was opened, when its source did not exist yet and could not be cancelled
     if (running.settled) cancelSource(opened);
     running.cancellation.throwIfCancelled();
-    const { provider } = running.seen.candidate;
     if (opened === undefined) {
-      throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);
+      const dialect = dialectNameOf(running.seen.candidate);
+      throw new GatewayError('internal_error', `No plugin opens the dialect "${dialect}". Add stream/upstream to the plugins.`);
     }
     running.source = opened;
     if (this.#hooks.opened.taps.length > 0) running.source = this.#hooks.opened.call(opened, this.#show(running));

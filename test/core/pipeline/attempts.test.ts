@@ -439,6 +439,17 @@ describe('a client that leaves', () => {
   });
 });
 
+it('names the dialect of the mapping where no plugin opens it', async () => {
+  const config = {
+    ...oneUpstream('http://127.0.0.1:9'),
+    models: [{ id: 'plain', pricing: 'unknown', providers: [{ providerId: 'up', externalId: 'p', dialect: 'openai-responses' }] }],
+    plugins: quietPlugins.filter((name) => name !== 'stream/upstream'),
+  };
+  const { chat, records } = await gatewayOf(config);
+  expect((await chat({})).status).toBe(500);
+  expect(records[0]?.attempts[0]?.error).toContain('the dialect "openai-responses"');
+});
+
 describe('counts that come before the answer', () => {
   /** The CPU time of a request whose provider reports its counts this many times before it says anything. */
   async function cpuMsOfCounts(reports: number): Promise<number> {
