@@ -1,4 +1,4 @@
-/** Tables and counts as text for a terminal. */
+/** Tables, counts and times as text for people. */
 
 export interface Column<Row> {
   readonly title: string;
@@ -9,6 +9,12 @@ export interface Column<Row> {
 
 /** `1 model`, `2 models`. @param what one of them */
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** A moment as people read it: `2026-12-01 09:30`. @param iso as `toISOString` writes it */
+export const minuteText = (iso: string): string => iso.slice(0, 16).replace('T', ' ');
+
+/** As `minuteText`, with the seconds. */
+export const secondText = (iso: string): string => iso.slice(0, 19).replace('T', ' ');
 
 /** safety: a caller's text may hold escape sequences, which would write to the operator's terminal; they become question marks. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');

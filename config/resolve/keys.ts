@@ -3,6 +3,7 @@ import { earliest, momentOf, prefixOf, shortestKey } from '../../core/api-key.ts
 import type { KeyEntry, KeyHash } from '../../core/api-key.ts';
 import { fitsSome } from '../../core/names.ts';
 import type { Askable } from '../../core/names.ts';
+import { minuteText } from '../../core/table.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
 import type { Entries, Entry } from '../merge.ts';
@@ -129,7 +130,7 @@ function warnOfEnd(entry: Entry<KeyBlock>, hashes: readonly KeyHash[], findings:
   const last = Math.max(...hashes.map(({ expiresAt }) => expiresAt ?? Infinity));
   const left = last - Date.now();
   if (entry.value.disabled || left > warnBeforeMs) return;
-  const when = new Date(last).toISOString().slice(0, 16).replace('T', ' ');
+  const when = minuteText(new Date(last).toISOString());
   const what = left <= 0 ? `expired on ${when} UTC and is refused` : `expires on ${when} UTC`;
   findings.warn(placeOf(entry), `the key "${entry.id}" ${what}`, 'see `gateway keys rotate`');
 }

@@ -1,6 +1,7 @@
 /** The texts of an alert. */
 import type { AlertRule } from '../../../core/limits.ts';
 import { shortDollars } from '../../../core/money.ts';
+import { minuteText } from '../../../core/table.ts';
 import type { Sum } from './sums.ts';
 
 /** An alert that is active. */
@@ -18,7 +19,6 @@ function spanText(ms: number): string {
   return ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 const requestsOf = (many: number): string => `${many} ${many === 1 ? 'request' : 'requests'}`;
-const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 /** The sums in words, for example `12 % of 240 requests failed in 5 min`. */
 export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, bad, dollars }: Sum): string {
@@ -57,6 +57,8 @@ export function messageOf({ rule, value, facts, since }: Standing, until: number
   const subject = subjectOf(rule, value);
   const name = `${rule.name}${subject === '' ? '' : ` (${subject})`}`;
   return escaped(
-    until === null ? `Alert: ${name}. ${facts}, since ${clock(since)}.` : `Ended: ${name}. ${facts}. It lasted ${spanText(until - since)}.`,
+    until === null
+      ? `Alert: ${name}. ${facts}, since ${minuteText(new Date(since).toISOString())} UTC.`
+      : `Ended: ${name}. ${facts}. It lasted ${spanText(until - since)}.`,
   );
 }

@@ -1,7 +1,7 @@
 /** `gateway limits`: how much of each limit is used, at the running gateway. */
 import type { Command, CommandRun } from '../../../core/host/command.ts';
 import { exactDollars } from '../../../core/money.ts';
-import { jsonText, tableOf } from '../../../core/table.ts';
+import { jsonText, minuteText, tableOf } from '../../../core/table.ts';
 import type { Column } from '../../../core/table.ts';
 import type { ShownLimit } from './shown.ts';
 
@@ -37,7 +37,7 @@ const columns: readonly Column<ShownLimit>[] = [
   { title: 'USED', isNumber: true, read: ({ used, per }) => (used === null ? 'not known' : amount(used, per)) },
   { title: 'OF', isNumber: true, read: ({ allowed, per }) => amount(allowed, per) },
   { title: 'FULL', isNumber: true, read: ({ share }) => (share === null ? '' : `${Math.round(share * 100)} %`) },
-  { title: 'BEGINS ANEW (UTC)', read: ({ beginsAnewAt }) => beginsAnewAt?.slice(0, 16).replace('T', ' ') ?? '' },
+  { title: 'BEGINS ANEW (UTC)', read: ({ beginsAnewAt }) => (beginsAnewAt === null ? '' : minuteText(beginsAnewAt)) },
 ];
 
 const amount = (value: number | string, per: string | null): string => (per === null ? String(value) : exactDollars(String(value)));

@@ -5,7 +5,7 @@ import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { spanOfFlag } from '../../../../core/log/query.ts';
 import { askableOf, fitsSome } from '../../../../core/names.ts';
-import { jsonText, tableOf } from '../../../../core/table.ts';
+import { jsonText, minuteText, secondText, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { AuditLine, AuditList, MadeKey } from '../routes.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
@@ -139,9 +139,7 @@ function made(key: MadeKey, { json, print }: Run): void {
     `${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`,
   );
   const former = key.keys[1]?.expires;
-  if (refused === null && typeof former === 'string') {
-    print(`The former key is valid until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
-  }
+  if (refused === null && typeof former === 'string') print(`The former key is valid until ${minuteText(former)} UTC.\n`);
 }
 
 async function rotate(run: Run): Promise<void> {
@@ -230,7 +228,7 @@ async function audit(run: Run): Promise<void> {
 }
 
 const auditColumns: readonly Column<AuditLine>[] = [
-  { title: 'WHEN (UTC)', read: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'WHEN (UTC)', read: ({ at }) => secondText(at) },
   { title: 'WHAT', read: ({ action }) => action },
   { title: 'KEY', read: ({ name }) => name },
   { title: 'BY', read: ({ by }) => by },

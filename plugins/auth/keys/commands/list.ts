@@ -1,7 +1,7 @@
 /** The table of `gateway keys`, and its warnings. */
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { exactDollars } from '../../../../core/money.ts';
-import { jsonText, tableOf } from '../../../../core/table.ts';
+import { jsonText, minuteText, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
 
@@ -43,11 +43,8 @@ const columnsOf = (unused: string): readonly Column<ShownKey>[] => [
   { title: 'NAME', read: ({ name }) => name.slice(0, 60) },
   { title: 'SOURCE', read: ({ source, writtenAt }) => (source === 'yaml' ? (writtenAt ?? 'yaml') : 'store') },
   { title: 'PREFIX', read: ({ prefix }) => prefix ?? '' },
-  { title: 'LAST USED (UTC)', read: ({ lastUsedAt }) => lastUsedAt?.slice(0, 16).replace('T', ' ') ?? unused },
-  {
-    title: 'EXPIRES',
-    read: (key) => (endOf(key) === Infinity ? 'never' : new Date(endOf(key)).toISOString().slice(0, 16).replace('T', ' ')),
-  },
+  { title: 'LAST USED (UTC)', read: ({ lastUsedAt }) => (lastUsedAt === null ? unused : minuteText(lastUsedAt)) },
+  { title: 'EXPIRES', read: (key) => (endOf(key) === Infinity ? 'never' : minuteText(new Date(endOf(key)).toISOString())) },
   { title: 'LIMITS', read: ({ limits }) => limitText(limits) },
   { title: 'STATE', read: (key) => stateOf(key) },
 ];

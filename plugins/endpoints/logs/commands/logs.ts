@@ -2,7 +2,7 @@
 import { Exit } from '../../../../core/exit.ts';
 import type { Output } from '../../../../core/host/command.ts';
 import type { LoggedDetail, LoggedRequest, LogPage } from '../../../../core/log/store.ts';
-import { headOf, jsonText, printableJson, rowOf } from '../../../../core/table.ts';
+import { headOf, jsonText, printableJson, rowOf, secondText } from '../../../../core/table.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
 import { detailText } from './detail.ts';
@@ -111,7 +111,7 @@ async function* eventsOf(response: Response): AsyncGenerator<TailEvent> {
 }
 
 const columns = [
-  { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
+  { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => secondText(createdAt) },
   { title: 'STATUS', width: 6, isNumber: true, read: ({ status }: LoggedRequest) => String(status) },
   {
     title: 'MODEL → PROVIDER',
