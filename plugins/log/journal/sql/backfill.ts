@@ -2,10 +2,10 @@
  * Fills in values that rows of an earlier version lack: the attempts, which are
  * only in the JSON of their other fields. It runs in the background, newest first.
  */
-import { attemptsOf } from '../sql/attempts.ts';
-import type { Asked, AttemptRow } from '../sql/attempts.ts';
-import type { Queries } from '../sql/engine.ts';
-import { Params } from '../sql/where.ts';
+import { attemptsOf } from './attempts.ts';
+import type { Asked, AttemptRow } from './attempts.ts';
+import type { Queries } from './engine.ts';
+import { Params } from './where.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 
 /** How many rows one step fills in. cost: new records wait for a step, some milliseconds. */
