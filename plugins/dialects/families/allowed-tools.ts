@@ -93,11 +93,5 @@ function mayBeNamed(tool: Tool, name: string): boolean {
 export function refuseUnknownChoice({ tools, toolChoice }: ChatRequest): void {
   const name = typeof toolChoice === 'object' ? toolChoice?.function?.name : undefined;
   if (name === undefined || tools === null || tools.length === 0 || tools.some((tool) => mayBeNamed(tool, name))) return;
-  throw new GatewayError(
-    'unsupported_value',
-    `"tool_choice" names "${name.slice(0, 64)}", and no tool of this name can be sent to this provider.`,
-    {
-      param: 'tool_choice',
-    },
-  );
+  throw refusal('unsupported_value', `"tool_choice" names "${name.slice(0, 64)}", and no tool of this name can be sent to this provider.`);
 }
