@@ -241,32 +241,12 @@ export class CallNumbers {
 }
 
 /** A piece that is a part of what the model says. An `extra` is one only if it is an image. */
-type Piece = Extract<
-  Chunk,
-  {
-    readonly type:
-      | 'text-delta'
-      | 'reasoning-delta'
-      | 'refusal-delta'
-      | 'reasoning-detail'
-      | 'tool-start'
-      | 'tool-delta'
-      | 'native'
-      | 'extra';
-  }
->;
+type Piece = Extract<Chunk, { readonly type: (typeof pieceTypes)[number] | 'extra' }>;
 
-const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>([
-  'text-delta',
-  'reasoning-delta',
-  'refusal-delta',
-  'reasoning-detail',
-  'tool-start',
-  'tool-delta',
-  'native',
-]);
+const pieceTypes = ['text-delta', 'reasoning-delta', 'refusal-delta', 'reasoning-detail', 'tool-start', 'tool-delta', 'native'] as const;
+const arePieces: ReadonlySet<string> = new Set(pieceTypes);
 
-const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type) || (chunk.type === 'extra' && chunk.field === 'images');
+const isPiece = (chunk: Chunk): chunk is Piece => arePieces.has(chunk.type) || (chunk.type === 'extra' && chunk.field === 'images');
 
 const isThought = ({ type }: Piece): boolean => type === 'reasoning-delta' || type === 'reasoning-detail';
 
