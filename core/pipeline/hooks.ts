@@ -39,7 +39,7 @@ export function sourceOf(chunks: readonly Chunk[]): ChunkSource {
   let isRead = false;
   return {
     adjustments: [],
-    async read() {
+    read() {
       if (isRead) return null;
       isRead = true;
       return chunks;
