@@ -8,11 +8,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selects } from '../../../core/log/match.ts';
 import type { Condition, LoggedDetail, LogQuery } from '../../../core/log/store.ts';
 import { rowOf } from '../../../plugins/log/journal/sql/rows.ts';
-import { createStore } from '../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../plugins/log/journal/store/store.ts';
 import { runs } from '../../_kit/fuzz.ts';
 import { aRecord } from '../../_kit/log.ts';
-import { attempt } from '../../plugins/log/journal/scene.ts';
+import { attempt, storeIn } from '../../plugins/log/journal/scene.ts';
 
 const begin = Date.parse('2026-03-01T12:00:00Z');
 const folder = mkdtempSync(join(tmpdir(), 'gateway-match-'));
@@ -128,8 +127,7 @@ const anyQuery: fc.Arbitrary<LogQuery> = fc.record({
 });
 
 beforeAll(async () => {
-  store = await createStore({ store: 'sqlite', url: null, dataDir: folder, retentionDays: 0, isDurable: false });
-  await store.open();
+  store = await storeIn(folder);
   await store.insert(records.map((record) => rowOf({ payload: JSON.stringify(record), isInterrupted: false })));
 });
 afterAll(async () => {

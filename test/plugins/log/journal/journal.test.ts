@@ -5,7 +5,6 @@ import { listen } from '../../../../core/http/listen.ts';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
 import type { LoggedDetail, StatsRow } from '../../../../core/log/store.ts';
-import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../plugins/log/journal/store/store.ts';
 import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
@@ -14,7 +13,7 @@ import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { probe } from '../../../core/scene.ts';
-import { everything, folder } from './scene.ts';
+import { everything, folder, storeIn } from './scene.ts';
 
 let place: ReturnType<typeof folder>;
 let upstream: ScriptedUpstream;
@@ -47,8 +46,7 @@ async function begin(options: object = {}, more: Record<string, unknown> = {}, p
 async function read<Result>(what: (store: Store) => Promise<Result>): Promise<Result> {
   await gateway?.close();
   gateway = null;
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   const result = await what(store);
   await store.close();
   return result;

@@ -7,12 +7,21 @@ import type { LogQuery } from '../../../../core/log/store.ts';
 import type { Finished } from '../../../../plugins/log/journal/write/entry.ts';
 import { rowOf } from '../../../../plugins/log/journal/sql/rows.ts';
 import type { Row } from '../../../../plugins/log/journal/sql/rows.ts';
+import { createStore } from '../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../plugins/log/journal/store/store.ts';
 
 export const everything: LogQuery = { from: null, to: null, conditions: [], text: null };
 
 export function folder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-journal-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** An open store, which keeps its records for ever: in SQLite, or in PostgreSQL where an address is given. */
+export async function storeIn(dataDir: string, url: string | null = null): Promise<Store> {
+  const store = await createStore({ store: url === null ? 'sqlite' : 'postgres', url, dataDir, retentionDays: 0, isDurable: false });
+  await store.open();
+  return store;
 }
 
 /** The file of a descriptor of this process; empty where the descriptor is closed by now, as that of the listing itself. */

@@ -1,10 +1,9 @@
 /** A search in bodies, from the API to the store. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LogReader } from '../../../../core/log/store.ts';
-import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
-import { begin, everything, folder, request, rowFor } from './scene.ts';
+import { begin, everything, folder, request, rowFor, storeIn } from './scene.ts';
 
 /** More records than the store searches at once. */
 const records = 5200;
@@ -14,8 +13,7 @@ const place = folder();
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   await store.insert(
     Array.from({ length: records }, (_, number) =>
       rowFor({
@@ -77,8 +75,7 @@ test('a page of an export that searches ends early where bodies are large, and t
 });
 
 test('the sums of a search let others have their turn, because SQLite answers one question at a time', async () => {
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   let isOver = false;
   const turn = new Promise((resolve) => setImmediate(() => resolve(isOver)));
   await store.stats({ ...everything, text: 'needle' }, { by: 'model', limit: 10 });

@@ -6,12 +6,11 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import { formatDollars, parseDollars } from '../../../../core/money.ts';
-import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
 import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
 import { answers, completion, said, streams } from '../../../_kit/upstream.ts';
-import { rowFor } from '../../log/journal/scene.ts';
+import { rowFor, storeIn } from '../../log/journal/scene.ts';
 import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
@@ -361,8 +360,7 @@ describe('what was spent', () => {
 
   /** Stores records in the log. cost: a thousand requests take a second of CPU */
   const fill = async (dataDir: string, records: readonly Parameters<typeof rowFor>[0][]): Promise<void> => {
-    const store = await createStore({ store: 'sqlite', url: null, dataDir, retentionDays: 0, isDurable: false });
-    await store.open();
+    const store = await storeIn(dataDir);
     await store.insert(records.map(rowFor));
     await store.close();
   };

@@ -18,11 +18,10 @@ import { encodeFrames, FINISHED, IN_PARTS, STARTED } from '../../../../../plugin
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import { createInstance, pathOf, readCursor } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { begin, everything, finished, folder, idAt, openBelow, request } from '../scene.ts';
+import { begin, everything, finished, folder, idAt, openBelow, request, storeIn } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -59,14 +58,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     place = folder();
     root = join(place.path, 'journal');
     instance = createInstance(root);
-    store = await createStore({
-      store: kind,
-      url: kind === 'postgres' ? server.database() : null,
-      dataDir: place.path,
-      retentionDays: 0,
-      isDurable: false,
-    });
-    await store.open();
+    store = await storeIn(place.path, kind === 'postgres' ? server.database() : null);
   });
   afterEach(async () => {
     await store.close();

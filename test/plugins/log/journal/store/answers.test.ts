@@ -8,7 +8,6 @@ import { parseLogFilter, resolveQuery } from '../../../../../core/log/query.ts';
 import type { LogReader } from '../../../../../core/log/store.ts';
 import type { RequestRecord } from '../../../../../core/pipeline/context.ts';
 import { rowOf } from '../../../../../plugins/log/journal/sql/rows.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { finishedFrameWithBodies } from '../../../../../plugins/log/journal/write/entry.ts';
 import { runs } from '../../../../_kit/fuzz.ts';
@@ -21,7 +20,7 @@ import * as oracle from '../../../../_kit/log-rules/oracle.ts';
 import type { Filters, Kept, Row } from '../../../../_kit/log-rules/oracle.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { folder, request, response } from '../scene.ts';
+import { folder, request, response, storeIn } from '../scene.ts';
 
 const [minute, hour, day, week] = [60_000, 3_600_000, 86_400_000, 7 * 86_400_000];
 
@@ -62,8 +61,7 @@ let urlOfPostgres = '';
 
 async function openStore(kind: Side['kind']): Promise<Store> {
   const url = kind === 'postgres' ? urlOfPostgres : null;
-  const store = await createStore({ store: kind, url, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path, url);
   return store;
 }
 

@@ -10,7 +10,7 @@ import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store, StoreSettings } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { attempt, everything, folder, request, rowFor } from '../scene.ts';
+import { attempt, everything, folder, request, rowFor, storeIn } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -347,8 +347,7 @@ async function within(url: string, sql: string): Promise<Record<string, unknown>
 
 test('a chart of requests that a provider was asked for reads no attempts of other times', async () => {
   const place = folder();
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   const rescued = (at: number) => Array.from({ length: 500 }, (_, number) => rowFor({ at, number, attempts: [down, other] }));
   for (let batch = 1; batch <= 12; batch++) await store.insert(rescued(begin - batch * day));
   await store.insert(rescued(begin));

@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
-import { begin, everything, folder, idAt, request, response, rowFor } from '../scene.ts';
+import { begin, everything, folder, idAt, request, response, rowFor, storeIn } from '../scene.ts';
 
 let place: ReturnType<typeof folder>;
 let store: Store;
@@ -26,8 +25,7 @@ function numbersOf(sql: string): unknown[] {
 
 beforeEach(async () => {
   place = folder();
-  store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  store = await storeIn(place.path);
 });
 afterEach(async () => {
   await store.close();

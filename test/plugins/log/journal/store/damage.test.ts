@@ -5,12 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noChange } from '../../../../../core/log/keys.ts';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
 import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
-import { begin, finished, folder, idAt, request, rowFor } from '../scene.ts';
+import { begin, finished, folder, idAt, request, rowFor, storeIn } from '../scene.ts';
 
 const pageBytes = 8192;
 /** The tables and the migrations are before this page: the file can still be opened. */
@@ -26,8 +25,7 @@ afterEach(async () => {
 });
 
 async function open(): Promise<Store> {
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   stores.push(store);
   return store;
 }

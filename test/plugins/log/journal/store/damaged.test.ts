@@ -5,18 +5,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { noChange } from '../../../../../core/log/keys.ts';
 import type { KeyChange } from '../../../../../core/log/keys.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { faultOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
-import { begin, folder, idAt, request, rowFor } from '../scene.ts';
+import { begin, folder, idAt, request, rowFor, storeIn } from '../scene.ts';
 
 let place: ReturnType<typeof folder>;
 beforeEach(() => void (place = folder()));
 afterEach(() => place.remove());
 
 async function opened(): Promise<Store> {
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   return store;
 }
 

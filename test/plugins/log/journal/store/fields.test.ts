@@ -6,14 +6,13 @@ import type { FilteredField } from '../../../../../core/log/filters.ts';
 import { selects } from '../../../../../core/log/match.ts';
 import { parseLogFilter } from '../../../../../core/log/query.ts';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { oneUpstream, testGateway } from '../../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../../_kit/log.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { begin, everything, finished, folder, idAt, rowFor } from '../scene.ts';
+import { begin, everything, finished, folder, idAt, rowFor, storeIn } from '../scene.ts';
 
 type Finished = ReturnType<typeof finished>;
 
@@ -150,14 +149,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
   const records = [...samples.flatMap(({ has, hasNot }) => [has, hasNot]), full, bare];
 
   beforeAll(async () => {
-    store = await createStore({
-      store: kind,
-      url: kind === 'postgres' ? server.database() : null,
-      dataDir: place.path,
-      retentionDays: 0,
-      isDurable: false,
-    });
-    await store.open();
+    store = await storeIn(place.path, kind === 'postgres' ? server.database() : null);
     await store.insert(
       records.map((record) => rowFor({ ...record, at: Date.parse(record.createdAt), number: Number.parseInt(record.id.slice(24), 16) })),
     );
@@ -311,8 +303,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
 
 test('requests without a metadata key are found without reading all records of that key for each request', async () => {
   const place = folder();
-  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path);
   for (let batch = 0; batch < 24; batch++) {
     await store.insert(
       Array.from({ length: 500 }, (_, number) => rowFor({ at: begin + batch, number, metadata: { session: `s-${batch}-${number}` } })),

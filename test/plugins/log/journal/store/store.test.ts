@@ -9,7 +9,7 @@ import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { proxyTo } from '../../../../_kit/proxy.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { begin, everything, finished, folder, idAt, request, response, rowFor } from '../scene.ts';
+import { begin, everything, finished, folder, idAt, request, response, rowFor, storeIn } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -606,14 +606,7 @@ test('a week that another process has dropped is made again, in whatever languag
   // of the same length, because a message contains its length
   proxy.translate = (piece) =>
     Buffer.from(piece.toString('latin1').replaceAll('no partition of relation', 'keine Partition fuer Rel'), 'latin1');
-  const store = await createStore({
-    store: 'postgres',
-    url: url.replace(String(server.port), new URL(proxy.url).port),
-    dataDir: '',
-    retentionDays: 0,
-    isDurable: false,
-  });
-  await store.open();
+  const store = await storeIn('', url.replace(String(server.port), new URL(proxy.url).port));
   await store.insert([rowFor({ at: begin, number: 1 })]);
   while (await store.retain(begin + 30 * 86_400_000, true));
   await store.insert([rowFor({ at: begin, number: 2 })]);

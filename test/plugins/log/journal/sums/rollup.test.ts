@@ -2,14 +2,13 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
-import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { ruleOf } from '../../../../../plugins/log/journal/sums/rollup-rules.ts';
 import { complete, summed } from '../../../../../plugins/log/journal/sums/rollup.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
 import { pause } from '../../../../_kit/upstream.ts';
-import { attempt, everything, folder, rowFor } from '../scene.ts';
+import { attempt, everything, folder, rowFor, storeIn } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -150,14 +149,7 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     series: (await store.series(query, { bucketMs: 2 * hour, by })).points,
   });
   beforeAll(async () => {
-    store = await createStore({
-      store: kind,
-      url: kind === 'postgres' ? server.database() : null,
-      dataDir: place.path,
-      retentionDays: 0,
-      isDurable: false,
-    });
-    await store.open();
+    store = await storeIn(place.path, kind === 'postgres' ? server.database() : null);
     await store.insert(records.map(rowFor));
     for (const [what, query, by] of [...queries, ...others]) raw.set(what, await ask(query, by));
     await rollAll();
@@ -245,14 +237,7 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
     metadata: { tenant: `t-${at % 60}` },
   }));
   beforeAll(async () => {
-    store = await createStore({
-      store: kind,
-      url: kind === 'postgres' ? server.database() : null,
-      dataDir: place.path,
-      retentionDays: 0,
-      isDurable: false,
-    });
-    await store.open();
+    store = await storeIn(place.path, kind === 'postgres' ? server.database() : null);
     for (let at = 0; at < busy; at += 500) await store.insert(crowd.slice(at, at + 500).map(rowFor));
     await store.insert(quiet.map(rowFor));
     while (await store.roll());
@@ -309,14 +294,7 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
   const dimensions = [null, 'model', 'attempt.provider', 'meta.tenant', 'meta.late', 'meta.early'];
   const raw = new Map<string | null, readonly StatsRow[]>();
   beforeAll(async () => {
-    store = await createStore({
-      store: kind,
-      url: kind === 'postgres' ? server.database() : null,
-      dataDir: place.path,
-      retentionDays: 0,
-      isDurable: false,
-    });
-    await store.open();
+    store = await storeIn(place.path, kind === 'postgres' ? server.database() : null);
     for (let at = 0; at < count; at += 500) await store.insert(steady.slice(at, at + 500).map(rowFor));
     for (const by of [...dimensions, 'meta.user']) raw.set(by, await ask(by));
     while (await store.roll());
@@ -340,8 +318,7 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
 test('a period is summed up again soon after PostgreSQL went away in the middle of it', async () => {
   const place = folder();
   const url = server.database();
-  const store = await createStore({ store: 'postgres', url, dataDir: place.path, retentionDays: 0, isDurable: false });
-  await store.open();
+  const store = await storeIn(place.path, url);
   await store.insert([rowFor({ at: Date.now() - 3 * hour })]);
   expect(await store.roll()).toBe(true);
   const other = new Client(url);
