@@ -7,11 +7,9 @@ import { createServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { isRedisAddress } from '../../../core/host/redis-server.ts';
-import { RedisClient } from '../../../core/host/redis.ts';
-import { createLogger } from '../../../core/logger.ts';
-import { Secret } from '../../../core/secret.ts';
 import { certificate, trustedCertificate } from '../../_kit/certificate.ts';
 import { proxyTo } from '../../_kit/proxy.ts';
+import { adminOf, opened } from '../../_kit/redis-client.ts';
 import { startRedis } from '../../_kit/servers.ts';
 import type { RedisServer } from '../../_kit/servers.ts';
 
@@ -19,38 +17,6 @@ async function started(...words: readonly string[]): Promise<RedisServer> {
   const redis = await startRedis(undefined, { words });
   onTestFinished(() => redis.stop());
   return redis;
-}
-
-function adminOf(url: string): Redis {
-  const admin = new Redis(url);
-  onTestFinished(() => admin.disconnect());
-  return admin;
-}
-
-interface Opened {
-  readonly client: RedisClient;
-  logged(): { msg: string; error?: string }[];
-  messages(): string[];
-}
-
-/**
- * A client that has learned what is at the address: on a busy machine its
- * time for that, 300 ms, may be over before, and then another client tries.
- */
-async function opened(url: string): Promise<Opened> {
-  const lines: string[] = [];
-  const client = new RedisClient(
-    new Secret(url),
-    createLogger((line) => void lines.push(line)),
-  );
-  onTestFinished(() => client[Symbol.dispose]());
-  await client.open();
-  if ((await client.health()).error === 'timeout') return await opened(url);
-  return {
-    client,
-    logged: () => lines.map((line) => JSON.parse(line) as { msg: string; error?: string }),
-    messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
-  };
 }
 
 /** Asks until Redis answers in time. */

@@ -1,9 +1,6 @@
 /** Gateways whose Redis is a cluster: the address is that of one node. */
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { RedisClient } from '../../../../core/host/redis.ts';
-import { createLogger } from '../../../../core/logger.ts';
-import { Secret } from '../../../../core/secret.ts';
+import { adminOf, opened } from '../../../_kit/redis-client.ts';
 import { startCluster } from '../../../_kit/servers.ts';
 import type { RedisCluster, RedisServer } from '../../../_kit/servers.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
@@ -17,35 +14,6 @@ afterAll(() => cluster.stop());
 
 const node = (at: number): RedisServer => cluster.nodes[at] as RedisServer;
 const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 90_000 });
-
-interface Opened {
-  readonly client: RedisClient;
-  messages(): string[];
-  errors(): string[];
-}
-
-/**
- * A client that has learned what is at the address. On a busy machine the
- * 300 ms for this may be over before, and then another client tries.
- */
-async function opened(url: string): Promise<Opened> {
-  const lines: string[] = [];
-  const client = new RedisClient(
-    new Secret(url),
-    createLogger((line) => void lines.push(line)),
-  );
-  onTestFinished(() => client[Symbol.dispose]());
-  await client.open();
-  if ((await client.health()).error === 'timeout') return await opened(url);
-  const logged = (): { msg: string; error: string }[] => lines.map((line) => JSON.parse(line));
-  return { client, messages: () => logged().map(({ msg }) => msg), errors: () => logged().map(({ error }) => error) };
-}
-
-function adminOf({ url }: RedisServer): Redis {
-  const admin = new Redis(url);
-  onTestFinished(() => admin.disconnect());
-  return admin;
-}
 
 test.each([
   ['primary', 0],
@@ -88,14 +56,14 @@ test('a database number that a cluster does not have is not replaced by database
 });
 
 test('while one primary hangs, each health check fails, and each succeeds once it is back', async () => {
-  const admins = cluster.nodes.map(adminOf);
+  const admins = cluster.nodes.map(({ url }) => adminOf(url));
   for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'yes');
   const { client } = await opened(node(0).url);
   await expect.poll(() => client.health()).toEqual({ connected: true });
   node(2).freeze();
   const seen = new Set<boolean>();
   for (let look = 0; look < 20; look++) seen.add((await client.health()).connected);
-  const refused = adminOf(node(0));
+  const refused = adminOf(node(0).url);
   await expect.poll(() => refused.set('one', 'text').catch(String)).toContain('CLUSTERDOWN');
   for (let key = 0; key < 5; key++) await client.set(`model-gateway:cache:1:${key}`, 'text', 60).catch(() => {});
   node(2).thaw();
@@ -105,11 +73,11 @@ test('while one primary hangs, each health check fails, and each succeeds once i
 });
 
 test('a node that cannot be reached at its announced address is reported with its error', async () => {
-  const admins = cluster.nodes.map(adminOf);
+  const admins = cluster.nodes.map(({ url }) => adminOf(url));
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '1');
   await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS'))).not.toMatch(/127\.0\.0\.1,(?!1,)/);
-  const { client, errors } = await opened(node(0).url);
-  expect([client.isAway, await client.health(), errors()]).toEqual([
+  const { client, logged } = await opened(node(0).url);
+  expect([client.isAway, await client.health(), logged().map(({ error }) => error)]).toEqual([
     true,
     { connected: false, error: 'refused' },
     [expect.stringContaining('ECONNREFUSED')],
@@ -120,9 +88,9 @@ test('a node that cannot be reached at its announced address is reported with it
 
 test('a primary that hangs fails no request, and its replica takes over with all counts', async () => {
   const names = ['model-gateway:{limits}:alive'] as const;
-  const ids = await Promise.all(cluster.nodes.map((one) => adminOf(one).call('CLUSTER', 'MYID') as Promise<string>));
+  const ids = await Promise.all(cluster.nodes.map((one) => adminOf(one.url).call('CLUSTER', 'MYID') as Promise<string>));
   const owner = await ownerOf(names[0]);
-  const replicaId = ((await adminOf(node(0)).call('CLUSTER', 'REPLICAS', ids[owner] as string)) as string[])[0]?.split(' ')[0];
+  const replicaId = ((await adminOf(node(0).url).call('CLUSTER', 'REPLICAS', ids[owner] as string)) as string[])[0]?.split(' ')[0];
   const replica = node(ids.indexOf(replicaId as string));
   const one = limited('failover', { requests: 100, concurrent: 50 });
   const { client, messages } = await opened(node((owner + 1) % 3).url);
@@ -135,7 +103,7 @@ test('a primary that hangs fails no request, and its replica takes over with all
   for (let at = 0; at < 10; at++) holds.push(await holdOf(ledger, [one]));
   expect(holds.every((hold) => hold !== null)).toBe(true);
   expect(client.isAway).toBe(true);
-  await adminOf(replica).call('CLUSTER', 'FAILOVER', 'TAKEOVER');
+  await adminOf(replica.url).call('CLUSTER', 'FAILOVER', 'TAKEOVER');
   await expect.poll(() => client.isAway).toBe(false);
   await touch(ledger);
   const near = ledgerOver((await opened(replica.url)).client);
@@ -149,7 +117,7 @@ test('a primary that hangs fails no request, and its replica takes over with all
 
 /** Waits until the replica of a primary has all earlier writes: a replica that takes over before that has lost some. */
 async function copied(primary: RedisServer): Promise<void> {
-  const admin = adminOf(primary);
+  const admin = adminOf(primary.url);
   await admin.set('model-gateway:{limits}:copied', 'so far');
   expect(await admin.wait(1, 20_000)).toBe(1);
 }
@@ -158,7 +126,7 @@ async function copied(primary: RedisServer): Promise<void> {
 async function ownerOf(key: string): Promise<number> {
   for (let at = 0; at < 3; at++) {
     if (
-      await adminOf(node(at))
+      await adminOf(node(at).url)
         .exists(key)
         .then(
           () => true,
