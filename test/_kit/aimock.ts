@@ -60,6 +60,22 @@ export const plainAnswers = (mock: LLMock): LLMock =>
     .onMessage('Think first.', { content: 'It is 42.', reasoning: 'Six times seven.' })
     .onMessage('Describe a person.', { content: '{"name":"Ada","age":36}' });
 
+/** Answers to a question about the weather in Rome: a thought with a call of a tool, and then its result in words. @param more beside the call */
+export function weatherAnswers(mock: LLMock, question: string, more: object = {}): void {
+  const call = { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }] };
+  mock
+    .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
+    .on({ userMessage: question }, { ...call, reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome', ...more });
+}
+
+/** A refusal, and an answer that breaks off. */
+export function faultyAnswers(mock: LLMock, truncateAfterChunks = 8): void {
+  const answer = { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' };
+  mock
+    .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
+    .onMessage('Break off.', answer, { truncateAfterChunks, latency: 2 });
+}
+
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 const efforts = ['low', 'medium', 'high'];
 

@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainAnswers, protocolConfig, startAimock } from '../_kit/aimock.ts';
+import { faultyAnswers, plainAnswers, protocolConfig, startAimock, weatherAnswers } from '../_kit/aimock.ts';
 import type { Aimock } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -20,17 +20,9 @@ const question = 'What is the weather in Rome?';
 
 beforeAll(async () => {
   aimock = await startAimock();
-  plainAnswers(aimock.mock)
-    .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on(
-      { userMessage: question },
-      {
-        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
-        reasoning: 'I need to look.',
-        reasoningSignature: 'signed-in-rome',
-      },
-    );
+  plainAnswers(aimock.mock);
+  faultyAnswers(aimock.mock);
+  weatherAnswers(aimock.mock, question);
   gateway = await start(protocolConfig(aimock.url, protocols));
   modelOf = createAnthropic({ baseURL: `${gateway.url}/v1`, apiKey: 'none' });
 });

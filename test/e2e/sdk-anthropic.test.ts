@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
+import { faultyAnswers, plainAnswers, protocolConfig, protocols, startAimock, weatherAnswers } from '../_kit/aimock.ts';
 import type { Aimock, Protocol } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -22,23 +22,9 @@ const weather: Anthropic.Tool = {
 
 beforeAll(async () => {
   aimock = await startAimock();
-  plainAnswers(aimock.mock)
-    .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .onMessage(
-      'Break off.',
-      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
-      { truncateAfterChunks: 8, latency: 2 },
-    )
-    .on({ userMessage: question.content, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on(
-      { userMessage: question.content },
-      {
-        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
-        reasoning: 'I need to look.',
-        reasoningSignature: 'signed-in-rome',
-        redactedThinking: ['a-sealed-thought'],
-      },
-    );
+  plainAnswers(aimock.mock);
+  faultyAnswers(aimock.mock);
+  weatherAnswers(aimock.mock, question.content, { redactedThinking: ['a-sealed-thought'] });
   gateway = await start(protocolConfig(aimock.url));
   client = new Anthropic({ baseURL: gateway.url, apiKey: 'none', maxRetries: 0 });
 });

@@ -3,7 +3,7 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import type { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainAnswers, protocolConfig, startAimock } from '../_kit/aimock.ts';
+import { faultyAnswers, plainAnswers, protocolConfig, startAimock, weatherAnswers } from '../_kit/aimock.ts';
 import type { Aimock } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -21,21 +21,9 @@ const weather = {
 
 beforeAll(async () => {
   aimock = await startAimock();
-  plainAnswers(aimock.mock)
-    .onMessage(
-      'Break off.',
-      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
-      { truncateAfterChunks: 6, latency: 2 },
-    )
-    .on({ userMessage: question.text, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on(
-      { userMessage: question.text },
-      {
-        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
-        reasoning: 'I need to look.',
-        reasoningSignature: 'signed-in-rome',
-      },
-    );
+  plainAnswers(aimock.mock);
+  faultyAnswers(aimock.mock, 6);
+  weatherAnswers(aimock.mock, question.text);
   gateway = await start(protocolConfig(aimock.url, protocols));
 });
 

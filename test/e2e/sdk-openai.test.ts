@@ -1,7 +1,7 @@
 /** The `openai` package calls the started executable; `@copilotkit/aimock` mocks the APIs of the providers. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
+import { plainAnswers, protocolConfig, protocols, startAimock, weatherAnswers } from '../_kit/aimock.ts';
 import type { Aimock, Protocol, Tapped } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -21,17 +21,8 @@ const weather = {
 
 beforeAll(async () => {
   aimock = await startAimock();
-  plainAnswers(aimock.mock)
-    .on({ userMessage: question.content, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on(
-      { userMessage: question.content },
-      {
-        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
-        reasoning: 'I need to look.',
-        reasoningSignature: 'signed-in-rome',
-        redactedThinking: ['a-sealed-thought'],
-      },
-    );
+  plainAnswers(aimock.mock);
+  weatherAnswers(aimock.mock, question.content, { redactedThinking: ['a-sealed-thought'] });
   gateway = await start(protocolConfig(aimock.url));
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });

@@ -7,7 +7,7 @@ import { Agent, OpenAIResponsesModel, run, setTracingDisabled, tool as agentTool
 import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
+import { faultyAnswers, plainAnswers, protocolConfig, protocols, startAimock, weatherAnswers } from '../_kit/aimock.ts';
 import type { Aimock, Protocol } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -30,23 +30,9 @@ const weather: OpenAI.Responses.FunctionTool = { type: 'function', name: 'weathe
 
 beforeAll(async () => {
   aimock = await startAimock();
-  plainAnswers(aimock.mock)
-    .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
-    .onMessage(
-      'Break off.',
-      { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' },
-      { truncateAfterChunks: 8, latency: 2 },
-    )
-    .on({ userMessage: 'And in Oslo?' }, { content: 'It is cold in Oslo.' })
-    .on({ userMessage: question, hasToolResult: true }, { content: 'It is warm in Rome.' })
-    .on(
-      { userMessage: question },
-      {
-        toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }],
-        reasoning: 'I need to look.',
-        reasoningSignature: 'signed-in-rome',
-      },
-    );
+  plainAnswers(aimock.mock).on({ userMessage: 'And in Oslo?' }, { content: 'It is cold in Oslo.' });
+  faultyAnswers(aimock.mock);
+  weatherAnswers(aimock.mock, question);
   gateway = await start(protocolConfig(aimock.url));
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
   setTracingDisabled(true);
