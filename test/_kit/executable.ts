@@ -82,6 +82,14 @@ export function launch(
   return { child, output: () => ({ stdout, stderr }), ended: new Promise((resolve) => child.once('close', resolve)) };
 }
 
+/** A config with one model, `mock`, that answers without a network. @param pricing dollars for a token */
+export const mockConfig = (
+  pricing = { prompt: '0.000001', completion: '0.000002' },
+): { readonly providers: object; readonly models: object[] } => ({
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+});
+
 export interface Running {
   readonly url: string;
   readonly port: number;

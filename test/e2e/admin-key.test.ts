@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { run, start } from '../_kit/executable.ts';
+import { mockConfig, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 
 const caller = 'a-callers-key-0123456789';
@@ -23,10 +23,7 @@ const plugins = [
 ];
 const mock = {
   plugins,
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
 };
 const keys = [{ name: 'web', key: caller }];
 const keyed = { ...mock, keys };

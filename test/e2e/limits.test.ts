@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { formatDollars, parseDollars } from '../../core/money.ts';
-import { start } from '../_kit/executable.ts';
+import { mockConfig, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 
 const adminKey = 'the-admin-key-of-the-test';
@@ -12,10 +12,7 @@ const admin = { authorization: `Bearer ${adminKey}` };
 const config = (dollars: string): object => ({
   server: { admin_key: adminKey },
   keys: [{ name: 'team', key: 'the-key-of-the-team', metadata: { team: 'search' } }],
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.0000013', completion: '0.0000017' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig({ prompt: '0.0000013', completion: '0.0000017' }),
   limits: [
     { by: 'key', budget: { dollars, per: 'month' } },
     { by: 'meta.team', budget: { dollars: '1', per: 'total' } },

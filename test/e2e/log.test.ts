@@ -4,7 +4,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, rawExchange, run, start } from '../_kit/executable.ts';
+import { launch, mockConfig, rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { testGateway } from '../_kit/gateway.ts';
 import { pause } from '../_kit/upstream.ts';
@@ -25,10 +25,7 @@ const plugins = [
 const config = (more: object = {}) => ({
   plugins,
   server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', ...more },
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
 });
 const admin = { authorization: 'Bearer the-admin-key-of-the-test' };
 

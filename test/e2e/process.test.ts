@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rawExchange, run, start } from '../_kit/executable.ts';
+import { mockConfig, rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
@@ -24,10 +24,7 @@ const plugins = [
 ];
 const mock = {
   plugins,
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
 };
 
 const ask = (url: string, content: string, more: object = {}): Promise<Response> =>

@@ -3,12 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, start, underShell } from '../_kit/executable.ts';
+import { mockConfig, run, start, underShell } from '../_kit/executable.ts';
 import { mountSmallDisk } from '../_kit/small-disk.ts';
 
 const config = {
-  providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  ...mockConfig({ prompt: '0', completion: '0' }),
   plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'],
 };
 

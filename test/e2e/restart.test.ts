@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'vitest';
-import { run, start, underShell } from '../_kit/executable.ts';
+import { mockConfig, run, start, underShell } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
@@ -16,10 +16,7 @@ const key = 'the-admin-key-of-the-test';
 const plugins = ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'];
 const mock = (limits: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${key}}`, limits },
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
   plugins,
 });
 /** A config with a log. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { start } from '../_kit/executable.ts';
+import { mockConfig, start } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -13,8 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const mock = {
   // cost: a start with all plugins takes twice the CPU
   plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'],
-  providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  ...mockConfig({ prompt: '0', completion: '0' }),
 };
 
 const ask = (url: string): Promise<Response> =>

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { start } from '../_kit/executable.ts';
+import { mockConfig, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
@@ -28,8 +28,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'stray.mjs'), code);
   gateway = await start(
     {
-      providers: { mock: { dialect: 'mock' } },
-      models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+      ...mockConfig({ prompt: '0', completion: '0' }),
       plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './stray.mjs'],
     },
     {},

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
 import { certificate, trustedCertificate } from '../_kit/certificate.ts';
-import { launch, run, start } from '../_kit/executable.ts';
+import { launch, mockConfig, run, start } from '../_kit/executable.ts';
 import { startCollector } from '../plugins/log/otel-collector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
@@ -24,8 +24,7 @@ function renew(): string {
 const plugins = ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'route/policy', 'stream/mock'];
 const config = (more: object = {}): object => ({
   plugins,
-  providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  ...mockConfig({ prompt: '0', completion: '0' }),
   server: { tls: { cert: './cert.pem', key: './key.pem' }, ...more },
 });
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
 import { connect } from 'node:net';
+import { mockConfig } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 
@@ -16,10 +17,7 @@ export const logged = { plugins: [...plugins, 'log/cost', 'log/journal'] };
 export const measured = { plugins: [...logged.plugins, 'route/health', 'route/limits', 'log/metrics', 'log/console'] };
 export const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
   plugins,
   ...more,
 });

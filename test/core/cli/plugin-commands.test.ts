@@ -15,7 +15,7 @@ import { startGateway } from '../../../core/host/gateway.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import logs from '../../../plugins/endpoints/logs/index.ts';
 import journal from '../../../plugins/log/journal/index.ts';
-import { run } from '../../_kit/executable.ts';
+import { mockConfig, run } from '../../_kit/executable.ts';
 import { loadPlugin, testGateway } from '../../_kit/gateway.ts';
 import { freePort } from '../../_kit/servers.ts';
 
@@ -154,10 +154,7 @@ for (const [name, text] of Object.entries({ hello, noise, twin, thief })) writeF
 const shipped = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'stream/mock', 'log/journal'];
 const configWith = (plugins: readonly unknown[]): Record<string, unknown> => ({
   server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', data_dir: join(folder, 'data') },
-  providers: { mock: { dialect: 'mock' } },
-  models: [
-    { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-  ],
+  ...mockConfig(),
   plugins,
 });
 

@@ -6,7 +6,7 @@ import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { Rules } from '../../../../plugins/route/limits/rules.ts';
 import { limitMetrics } from '../../../../plugins/route/limits/shown.ts';
 import { Sums } from '../../../../plugins/route/limits/sums.ts';
-import { run, start } from '../../../_kit/executable.ts';
+import { mockConfig, run, start } from '../../../_kit/executable.ts';
 import { asking } from './redis-scene.ts';
 import { costOfOne, gate, noon, scene, statusOf } from './scene.ts';
 
@@ -163,10 +163,7 @@ describe('the limits', () => {
 
 test('gateway limits prints each limit with its use', async () => {
   const gateway = await start({
-    providers: { mock: { dialect: 'mock' } },
-    models: [
-      { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] },
-    ],
+    ...mockConfig(),
     keys: [
       { name: 'search-team', key: 'the-key-of-the-team', limits: { requests_per_minute: 4, budget: { dollars: '50', per: 'month' } } },
     ],

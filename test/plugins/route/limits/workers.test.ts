@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { start } from '../../../_kit/executable.ts';
+import { mockConfig, start } from '../../../_kit/executable.ts';
 import type { Running } from '../../../_kit/executable.ts';
 import { tally } from './scene.ts';
 
@@ -29,8 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
 const config = {
   plugins,
   server: { admin_key: admin, workers: 2, data_dir: folder },
-  providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0.000005' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  ...mockConfig({ prompt: '0', completion: '0.000005' }),
   limits: [
     { by: 'meta.tenant-id', match: 'rate-*', requests_per_minute: 30 },
     { by: 'meta.tenant-id', match: 'many-*', concurrent: 5 },
