@@ -109,6 +109,13 @@ export const completion = (content: string, more: object = {}): object => ({
   usage,
 });
 
+/** The body of a plain chat completion that calls tools. */
+export const calling = (...calls: readonly object[]): object => ({
+  ...base,
+  choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
+  usage,
+});
+
 /** One event of a streamed chat completion. */
 export const event = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;

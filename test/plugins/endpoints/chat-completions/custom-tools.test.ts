@@ -1,7 +1,7 @@
 /** Custom tools, whose input is plain text: every provider gets them as functions, and the caller gets calls of the custom tool. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
-import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
+import { answers, calling, event, streams } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 
 const shell = { type: 'custom', custom: { name: 'shell', description: 'Runs it.', format: { type: 'text' } } };
@@ -12,16 +12,6 @@ const grammar = {
 const weather = { type: 'function', function: { name: 'weather' } };
 const input = 'echo "a\\n" \u{1f600}\n';
 const called = (id: string, name: string, text: string): object => ({ id, type: 'function', function: { name, arguments: text } });
-const answer = (...calls: object[]): object => {
-  const {
-    choices: [choice],
-    ...reply
-  } = completion('') as { choices: Record<string, any>[] };
-  return {
-    ...reply,
-    choices: [{ ...choice, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
-  };
-};
 const asCustom = { id: 'c1', type: 'custom', custom: { name: 'shell', input } };
 
 async function scene(...steps: Parameters<typeof provider>) {
@@ -48,7 +38,7 @@ describe('custom tools', () => {
 
   it('come back as calls with plain text, beside calls of functions', async () => {
     const { chat } = await scene(
-      answers(answer(called('c1', 'shell', JSON.stringify({ input })), called('c2', 'weather', '{"city":"Rome"}'))),
+      answers(calling(called('c1', 'shell', JSON.stringify({ input })), called('c2', 'weather', '{"city":"Rome"}'))),
     );
     const { choices } = (await (await chat({ tools: [shell, weather] })).json()) as any;
     expect(choices[0].message.tool_calls).toEqual([asCustom, called('c2', 'weather', '{"city":"Rome"}')]);
@@ -85,7 +75,7 @@ describe('custom tools', () => {
     ['', ''],
   ])('that the model calls in another form, as %j, give its whole text', async (text, said) => {
     const { chat } = await scene(
-      answers(answer(called('c1', 'shell', text))),
+      answers(calling(called('c1', 'shell', text))),
       streams([event({ tool_calls: [{ index: 0, ...called('c1', 'shell', text) }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']),
     );
     const { choices } = (await (await chat({ tools: [shell] })).json()) as any;

@@ -2,21 +2,11 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
-import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
+import { answers, calling, completion, event, streams } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 
 const weather = { name: 'weather', description: 'Now.', parameters: { type: 'object', properties: { city: { type: 'string' } } } };
 const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } };
-const called = (...calls: object[]): object => {
-  const {
-    choices: [choice],
-    ...reply
-  } = completion('') as { choices: Record<string, any>[] };
-  return {
-    ...reply,
-    choices: [{ ...choice, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
-  };
-};
 const user = { role: 'user', content: 'Rome?' };
 const conversation = [
   user,
@@ -32,7 +22,7 @@ async function scene(...steps: Parameters<typeof provider>) {
 
 describe('functions', () => {
   it('are sent as tools, and one call comes back in the old form', async () => {
-    const { chat, up, records } = await scene(answers(called(call, { ...call, id: 'c2' })));
+    const { chat, up, records } = await scene(answers(calling(call, { ...call, id: 'c2' })));
     const response = await chat({ functions: [weather], function_call: { name: 'weather' } });
     expect(await response.json()).toMatchObject({
       choices: [{ message: { role: 'assistant', content: null, function_call: call.function }, finish_reason: 'function_call' }],
@@ -89,7 +79,7 @@ describe('functions', () => {
 
   it('are read by the official client, plain and streamed', async () => {
     const start = event({ role: 'assistant', tool_calls: [{ index: 0, ...call }] });
-    const { url } = await scene(answers(called(call)), streams([start, event({}, 'tool_calls')]));
+    const { url } = await scene(answers(calling(call)), streams([start, event({}, 'tool_calls')]));
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
     const asked = { model: 'plain', messages: [{ role: 'user' as const, content: 'Rome?' }], functions: [weather] };
     const plain = await client.chat.completions.create(asked);
@@ -102,7 +92,7 @@ describe('functions', () => {
   });
 
   it('are tools in the answer if only the history has the old form', async () => {
-    const { chat, up } = await scene(answers(called(call)));
+    const { chat, up } = await scene(answers(calling(call)));
     expect(await (await chat({ messages: conversation, tools: [{ type: 'function', function: weather }] })).json()).toMatchObject({
       choices: [{ message: { tool_calls: [call] }, finish_reason: 'tool_calls' }],
     });
