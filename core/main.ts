@@ -23,7 +23,7 @@ if (process.pid === 1) {
   }
 }
 
-// an older Node lacks modules that these files import, and the check above has already said so
+// loaded only here, behind the check above: an older Node lacks modules that these files import
 await import(new URL('compile-cache.mjs', import.meta.url).href);
 const cache = module.getCompileCacheDir();
 // cost: threads read the folder from this variable. The thread of the log
