@@ -30,10 +30,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     offers
       .map((offer) => ({ offer, price: offer.price() }))
       .toSorted((a, b) => a.price - b.price)
-      .map(({ offer, price }) => ({
-        offer,
-        why: () => priceText(price),
-      })),
+      .map(({ offer, price }) => ({ offer, why: () => priceText(price) })),
   fastest(offers, context, turns) {
     const { request, isDryRun } = context;
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
