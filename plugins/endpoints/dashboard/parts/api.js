@@ -40,9 +40,11 @@ async function asked(path, init = {}, tell = () => {}) {
     throw new ApiError(0, 'unreachable', 'The gateway does not answer.');
   }
   if (response.ok || response.status === 304) return { tag: response.headers.get('etag'), body: response.ok ? body : undefined };
-  const { code = 'error', message = `Status ${response.status}` } = body.error ?? {};
+  const { code, message = `Status ${response.status}` } = body.error ?? {};
   if (response.status === 401) dispatchEvent(new CustomEvent('gateway:signed-out'));
-  throw new ApiError(response.status, code, message);
+  // every error of the gateway has a code, so this one is of a proxy, whose gateway may be restarting
+  if (code === undefined && response.status >= 500) throw new ApiError(response.status, 'unreachable', `${message}.`);
+  throw new ApiError(response.status, code ?? 'error', message);
 }
 
 /** @param {Response} response */
@@ -77,6 +79,10 @@ export const send = (path, body, method = 'POST') =>
  * a request may end long after it came, and then belongs to an earlier time.
  */
 const timesUntilWhole = 30;
+
+/** After so much silence, the page says that its figures may be old: a browser may notice only much later that a connection is lost. */
+const silenceMs = 30_000;
+const silent = new ApiError(0, 'silent', 'It may be busy, or the connection is lost. Nothing here is new until it answers.');
 
 /** @type {Known} */
 const nothingKnown = { tag: null, url: '', data: null, times: 0 };
@@ -145,8 +151,15 @@ export function useData(path, { everyMs = 0, changes } = {}) {
     const { signal } = controller;
     let known = nothingKnown;
     // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
-    const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
+    const begun = (part) => {
+      clearTimeout(silence);
+      setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
+    };
+    const failed = (/** @type {ApiError} */ error) =>
+      setState((before) => ({ data: before.path === path ? before.data : null, error, path }));
+    let silence = 0;
     const load = async () => {
+      silence = setTimeout(failed, silenceMs, silent);
       try {
         known = await askedAgain(path, known, { changes, signal, begun });
         if (!signal.aborted) setState({ data: known.data, error: null, path });
@@ -154,9 +167,11 @@ export function useData(path, { everyMs = 0, changes } = {}) {
       } catch (error) {
         if (signal.aborted) return false;
         known = nothingKnown;
-        setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
+        failed(/** @type {ApiError} */ (error));
         // the config does not list the plugin of this endpoint, and each repeated request would be a row of the log
         return !(error instanceof ApiError && error.code === 'unknown_url');
+      } finally {
+        clearTimeout(silence);
       }
     };
     const stop = repeat(load, everyMs);

@@ -14,6 +14,7 @@ export const Notice = ({
 
 const words = {
   unreachable: ['The gateway does not answer', 'It may be restarting. This page tries again by itself.'],
+  silent: ['The gateway has not answered yet', ''],
   invalid_value: ['This filter cannot be read', ''],
   log_unavailable: ['The log store is away', ''],
 };

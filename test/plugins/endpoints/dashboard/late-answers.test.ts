@@ -271,3 +271,36 @@ test('the choice of how conversations are known does not go back while their lis
   await page.getByRole('link', { name: 'search', exact: true }).waitFor();
   await page.evaluate("localStorage.removeItem('gateway.conversations-by')");
 });
+
+test('figures that may be old because the gateway is silent are called so, until it answers', async () => {
+  const shown = await page.context().newPage();
+  const silent = shown.getByText('The gateway has not answered yet');
+  await shown.clock.install();
+  await shown.goto(`${scene.gateway.url}/dashboard`);
+  await shown.locator('.metrics').waitFor();
+  const held = await holdOn(shown, '**/api/views/overview?*');
+  await shown.clock.runFor(10_000);
+  await expect.poll(() => held.asked).toBe(1);
+  await shown.clock.runFor(29_000);
+  expect(await silent.count()).toBe(0);
+  await shown.clock.runFor(1000);
+  await silent.waitFor();
+  expect(await shown.locator('.metrics').count()).toBe(1);
+  held.release();
+  await silent.waitFor({ state: 'detached' });
+  await shown.close();
+});
+
+test('while a proxy answers for the gateway, the page of a request says so, and shows the request by itself later', async () => {
+  const shown = await page.context().newPage();
+  await shown.clock.install();
+  await shown.route('**/api/views/request/*', (route) =>
+    route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' }),
+  );
+  await shown.goto(`${scene.gateway.url}/dashboard/logs/${newer}`);
+  await shown.getByText('Status 502. It may be restarting. This page tries again by itself.').waitFor();
+  await shown.unrouteAll();
+  await shown.clock.runFor(3000);
+  await shown.locator('.conversation').getByText('The newer one').first().waitFor();
+  await shown.close();
+});
