@@ -1,5 +1,5 @@
 /** From page to page and back: the time range, the filters and the place in a list are kept, and the texts on the way are true. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { goTo, hold, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
@@ -28,6 +28,13 @@ const answering = async (page: Page, view: string, change: (answer: any) => obje
     await route.fulfill({ json: change(Object.assign({}, ...lines.map((line) => JSON.parse(line) as object))) });
   });
 };
+
+/** Whether the middle of an element is not covered by another one. */
+const isSeen = async (control: Locator): Promise<boolean> =>
+  await control.evaluate((element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return element.contains(element.ownerDocument.elementFromPoint(left + width / 2, top + height / 2));
+  });
 
 describe('the time of a page', () => {
   test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])(
@@ -430,6 +437,22 @@ describe('a menu', () => {
     expect(await page.evaluate('document.activeElement.dataset.menu')).toBe('views');
     await scene.leave(page);
   });
+});
+
+test('beside an open request, a control of the list that lies behind it is seen while it has the focus', async () => {
+  const page = await scene.open(`/dashboard/logs?log=${id}`);
+  await page.locator('.panel .figures').waitFor();
+  await page.locator('.log-table .row-link').first().waitFor();
+  await page.keyboard.press('Tab');
+  for (const control of [
+    page.locator('.head .button').first(),
+    page.locator('summary').first(),
+    page.getByRole('link', { name: 'Cost', exact: true }),
+  ]) {
+    await control.focus();
+    expect(await isSeen(control)).toBe(true);
+  }
+  await scene.leave(page);
 });
 
 test('a model that takes any effort at one of its providers takes any effort', async () => {
