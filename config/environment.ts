@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { bare } from '../core/wire/fields.ts';
 import type { Findings, Place } from './problems.ts';
+import { whyUnreadable } from './problems.ts';
 import { parseSource } from './source.ts';
 
 /** All variables by name. */
@@ -32,7 +33,7 @@ export function readEnvironment(folder: string, own: Readonly<Record<string, str
       if (bytes.includes(0)) findings.error(place, 'is not UTF-8 text', 'save it as UTF-8');
       else Object.assign(values, variablesIn(bytes, place, findings));
     } catch (thrown) {
-      findings.error(place, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown'})`);
+      findings.error(place, `cannot be read: ${whyUnreadable(thrown)}`);
     }
   }
   for (const [name, value] of Object.entries(own)) if (value !== undefined) values[name] = value;

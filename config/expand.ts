@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Document, Node } from 'yaml';
 import type { Findings } from './problems.ts';
-import { keyOf, startsWith } from './problems.ts';
+import { keyOf, startsWith, whyUnreadable } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { keyText, mergeKey, nodeAt } from './source.ts';
 import { yaml } from './yaml/parser.ts';
@@ -203,7 +203,7 @@ function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch (fault) {
-    throw new Error(`cannot read ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown'})`, { cause: fault });
+    throw new Error(`cannot read ${file}: ${whyUnreadable(fault)}`, { cause: fault });
   }
 }
 

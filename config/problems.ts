@@ -98,6 +98,19 @@ export function didYouMean(name: string, known: Iterable<string>): string | null
   return best === null ? null : `did you mean "${best}"?`;
 }
 
+/** Why a file that the config names cannot be read, in words. */
+export function whyUnreadable(thrown: unknown): string {
+  const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
+  return reasons.get(code) ?? code;
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['ENOTDIR', 'there is no such folder'],
+  ['EISDIR', 'it is a folder'],
+  ['EACCES', 'permission denied'],
+]);
+
 /** Whether `path` is equal to `start` or leads into it. */
 export const startsWith = (path: Path, start: Path): boolean => start.every((step, index) => path[index] === step);
 
@@ -153,8 +166,9 @@ function formatProblem(problem: Problem): string {
   if (problem.source.trim() === '') return headline(problem);
   // of a long line, the excerpt begins shortly before the fault
   const start = problem.col > widest - 40 ? problem.col - 41 : 0;
-  const excerpt = problem.source.slice(start, start + widest);
-  const before = excerpt.slice(0, problem.col - 1 - start).replaceAll(/[^\t]/g, ' ');
+  // an arrow, because the terminal gets `?` for a tab, which looks like a character of the file
+  const excerpt = problem.source.slice(start, start + widest).replaceAll('\t', '→');
+  const before = ' '.repeat(Math.min(problem.col - 1 - start, excerpt.length));
   const carets = '^'.repeat(Math.max(1, Math.min(problem.length, widest - before.length)));
   const margin = String(problem.line);
   return `${headline(problem)}\n  ${margin} | ${excerpt}\n  ${' '.repeat(margin.length)} | ${before}${carets}`;

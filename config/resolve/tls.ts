@@ -10,6 +10,7 @@ import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
 import type { Findings, Place } from '../problems.ts';
+import { whyUnreadable } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
 const warnBeforeMs = 7 * 86_400_000;
@@ -26,7 +27,7 @@ export function resolveTls({ value, source }: Reading, files: string[], findings
     } catch (error) {
       findings.error(
         { source, path: ['server', 'tls', name] },
-        `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+        `cannot be read: ${whyUnreadable(error)}`,
         'write the path of a PEM file, relative to this file',
       );
       return null;

@@ -102,6 +102,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   uniqueItems: (error) => ({ message: `the entries ${Number(param(error, 'i')) + 1} and ${Number(param(error, 'j')) + 1} are the same` }),
   minimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, at least ${textParam(error, 'limit')}` }),
   exclusiveMinimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, more than ${textParam(error, 'limit')}` }),
+  exclusiveMaximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, less than ${textParam(error, 'limit')}` }),
   maximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, at most ${textParam(error, 'limit')}` }),
   anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
   oneOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
@@ -217,13 +218,24 @@ const unitsInMs: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['min', 60_000],
   ['h', 3_600_000],
+  ['d', 86_400_000],
 ]);
 
-/** `30s` → 30000; null where the text is not a time. */
-function millisecondsOf(text: string): number | null {
+/** The unit of a setting, by the end of its name. */
+const unitsOfSettings: ReadonlyMap<string, string> = new Map([
+  ['ms', 'ms'],
+  ['seconds', 's'],
+  ['minutes', 'm'],
+  ['days', 'd'],
+]);
+
+/** `30s` → 30000 for a setting in milliseconds; null where the text is not a time, or not a whole number of the setting's unit. */
+function timeOf(text: string, path: Path): number | null {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(\w+)$/.exec(text) ?? [];
-  const inMs = unitsInMs.get(unit);
-  return inMs === undefined ? null : Math.round(Number(number) * inMs);
+  const suffixes = path.map((step) => /_([a-z]+)$/.exec(String(step))?.[1] ?? '');
+  const wanted = suffixes.map((suffix) => unitsOfSettings.get(suffix)).findLast((name) => name !== undefined);
+  const time = (Number(number) * (unitsInMs.get(unit) ?? NaN)) / (unitsInMs.get(wanted ?? '') ?? NaN);
+  return Number.isInteger(time) ? time : null;
 }
 
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
@@ -235,6 +247,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (typeof data === 'object' && wanted.includes('array')) return 'begin each entry with "- "';
   if (Array.isArray(data) && wanted.includes('object')) return 'a map has lines of the form "name: value", without "- "';
   if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:(?!\/\/)\S/.test(data)) return 'write a space after the colon';
+  if (typeof data === 'string' && wanted.includes('object') && wanted.includes('array')) return wantedText(error);
   const { required = [] } = schemaOf(error);
   if (typeof data === 'string' && wanted.includes('object') && required.length > 0) {
     return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
@@ -249,7 +262,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (typeof data !== 'string') return null;
   const wantsNumber = wanted.includes('integer') || wanted.includes('number');
   if (wantsNumber && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
-  const time = wantsNumber && path.some((step) => typeof step === 'string' && step.endsWith('_ms')) ? millisecondsOf(data) : null;
+  const time = wantsNumber ? timeOf(data, path) : null;
   if (time !== null) return `did you mean ${time}?`;
   const truth = wanted.includes('boolean') ? yesAndNo.get(data.toLowerCase()) : undefined;
   if (truth !== undefined) return `did you mean ${truth}${truth === data ? ' (without quotes)' : ''}?`;

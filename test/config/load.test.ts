@@ -652,6 +652,11 @@ describe('the text for a terminal', () => {
     );
   });
 
+  test('shows a tab as an arrow, one column wide', async () => {
+    const loaded = await load('server:\n\tport: 4000\n');
+    expect(loaded.ok ? '' : formatProblems(loaded.problems)).toContain('\n  2 | →port: 4000\n    | ^\n');
+  });
+
   test('stops after twenty problems', async () => {
     const loaded = await load(Array.from({ length: 25 }, (_, index) => `bogus${index}: 1\n`).join(''));
     expect(loaded.ok ? '' : formatProblems(loaded.problems)).toMatch(/\.\.\. and 5 more\n\n25 errors in /);
