@@ -207,7 +207,7 @@ export interface LogFacets {
 /** The state of the log: what waits to be stored, and what was lost. */
 export interface StoreStatus {
   readonly connected: boolean;
-  /** `timeout`, `refused`, `auth_failed`, `journal_not_written`, `journal_full`; null while connected. */
+  /** `timeout`, `refused`, `auth_failed`, `damaged`, `disk_full`, `journal_not_written`, `journal_full`; null while connected. */
   readonly error: string | null;
   /** Bytes that wait in the journal, including those of earlier runs. */
   readonly waitingBytes: number;

@@ -20,7 +20,9 @@ export const logCommands: readonly Command[] = [
     examples: ['gateway logs -f --status error', `gateway logs 'model:gpt-5 latency:>2s "refund"'`],
     run: async (run) => {
       const selection = logsSelection(run);
-      await showLogs(await connectionOf(run), selection, run);
+      const connection = await connectionOf(run);
+      run.say(lackingOf(connection));
+      await showLogs(connection, selection, run);
     },
   },
   {
@@ -31,10 +33,19 @@ export const logCommands: readonly Command[] = [
     examples: ['gateway stats --by meta.tenant-id --since 7d'],
     run: async (run) => {
       const selection = statsSelection(run);
-      await showStats(await connectionOf(run), selection, run);
+      const connection = await connectionOf(run);
+      run.say(lackingOf(connection));
+      await showStats(connection, selection, run);
     },
   },
 ];
+
+/** A remark on the records that no answer can have, because they wait; empty where the log takes records. */
+function lackingOf({ status }: Connection): string {
+  if (status === null || status.connected || status.waitingRecords === 0) return '';
+  const lacking = status.waitingRecords === 1 ? '1 record is' : `${status.waitingRecords} records are`;
+  return `${lacking} not in the log yet, because the log takes none now (${status.error}): gateway doctor says what to do.\n`;
+}
 
 function connectionOf({ config, flags, openLog, askRunning }: CommandRun): Promise<Connection> {
   const [host, port] = [flags.text('host'), flags.number('port')];

@@ -3,6 +3,7 @@ import type { Config } from '../../../../core/config.ts';
 import { Exit, exitCodeOf } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { fetchRunning } from '../../../../core/log/fetch-running.ts';
+import type { StoreStatus } from '../../../../core/log/store.ts';
 import { version } from '../../../../core/version.ts';
 import { inBrackets, isLoopback, withoutBrackets } from '../../../../core/wire/address.ts';
 
@@ -16,7 +17,11 @@ export interface Connection {
   readonly ask: Ask;
   /** False: no gateway answers, so this process reads the store. */
   readonly isRunning: boolean;
+  /** The state of the log as the gateway that runs reported it; null: no gateway answers. */
+  readonly status: LogStatus | null;
 }
+
+export type LogStatus = Pick<StoreStatus, 'connected' | 'error' | 'waitingRecords'>;
 
 interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
   /** Null: the gateway that runs with this config is asked, wherever it listens. */
@@ -61,33 +66,34 @@ export async function connect({ named, adminKey, askRunning, openLog }: ConnectP
   const agent = { 'user-agent': `gateway/${version}` };
   const headers: Record<string, string> = { ...agent, ...(adminKey !== null && { authorization: `Bearer ${adminKey}` }) };
   const askOwn: Ask = (path, more = {}) => askRunning(path, { ...more, headers: { ...agent, ...more.headers } });
-  if (named === null && (await runs(askOwn))) return { ask: askOwn, isRunning: true };
-  if (named !== null && (await answers(named, headers))) {
+  const status = named === null ? await running(askOwn) : await answering(named, headers);
+  if (status !== null && named === null) return { ask: askOwn, isRunning: true, status };
+  if (status !== null && named !== null) {
     const askNamed: Ask = async (path, more = {}) =>
       await checked(await fetchOf(named)(`${named.url}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
-    return { ask: askNamed, isRunning: true };
+    return { ask: askNamed, isRunning: true, status };
   }
   const log = await openLog();
   const askHere: Ask = async (path, more = {}) =>
     await checked(await log.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
-  return { ask: askHere, isRunning: false };
+  return { ask: askHere, isRunning: false, status: null };
 }
 
-/** Whether a gateway with this config runs, and keeps a log. */
-async function runs(ask: Ask): Promise<boolean> {
+/** The state of the log of the gateway that runs with this config; null: none runs, or it keeps no log. */
+async function running(ask: Ask): Promise<LogStatus | null> {
   try {
-    const { log } = (await (await ask('/api/status', { signal: AbortSignal.timeout(patienceMs) })).json()) as { log: unknown };
-    return log !== null;
+    const { log } = (await (await ask('/api/status', { signal: AbortSignal.timeout(patienceMs) })).json()) as { log: LogStatus | null };
+    return log;
   } catch (error) {
-    if (error instanceof Exit && error.code === none) return false;
+    if (error instanceof Exit && error.code === none) return null;
     throw error;
   }
 }
 
 const fetchOf = ({ isHere }: Pick<Named, 'isHere'>): typeof fetchRunning => (isHere ? fetchRunning : fetch);
 
-/** Whether a Model Gateway with a log answers at this address. */
-async function answers({ url, isHere }: Named, headers: Readonly<Record<string, string>>): Promise<boolean> {
+/** The state of the log of the Model Gateway at this address; null: none answers there, or it keeps no log. */
+async function answering({ url, isHere }: Named, headers: Readonly<Record<string, string>>): Promise<LogStatus | null> {
   const signal = AbortSignal.timeout(patienceMs);
   const response = await fetchOf({ isHere })(`${url}/api/status`, { headers, signal }).catch((cause: Error) => {
     if (isHere) return null;
@@ -95,15 +101,19 @@ async function answers({ url, isHere }: Named, headers: Readonly<Record<string, 
       cause,
     });
   });
-  if (response === null) return false;
-  const body = (await response.json().catch(() => null)) as { version?: unknown; log?: unknown; error?: { message?: unknown } } | null;
+  if (response === null) return null;
+  const body = (await response.json().catch(() => null)) as {
+    version?: unknown;
+    log?: LogStatus | null;
+    error?: { message?: unknown };
+  } | null;
   if ((response.status === 401 || response.status === 403) && typeof body?.error?.message === 'string') {
     throw new Exit(
       1,
       `The gateway at ${url} does not let this command see its log: ${body.error.message} Its key is server.admin_key of its config, or the file admin-key in its data_dir: does --config name that config, and may this user read the file?`,
     );
   }
-  return response.ok && typeof body?.version === 'string' && body.log !== null && body.log !== undefined;
+  return response.ok && typeof body?.version === 'string' ? (body.log ?? null) : null;
 }
 
 async function checked(response: Response): Promise<Response> {

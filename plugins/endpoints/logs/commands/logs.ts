@@ -9,7 +9,11 @@ import { detailText } from './detail.ts';
 import { about, costOf, count, dollars, duration, totalOf } from './figures.ts';
 import type { Selection } from './flags.ts';
 
-export async function showLogs({ ask, isRunning }: Connection, selection: Selection, output: Output): Promise<void> {
+export async function showLogs(
+  { ask, isRunning }: Pick<Connection, 'ask' | 'isRunning'>,
+  selection: Selection,
+  output: Output,
+): Promise<void> {
   if (selection.id !== null) return showOne(ask, { id: selection.id, json: selection.json }, output);
   if (selection.follow && !isRunning) {
     throw new Exit(5, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
