@@ -112,7 +112,7 @@ function refuseKeys(thrown: unknown): never {
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
   throw new GatewayError(
     'keys_unavailable',
-    `The database that keeps callers' keys does not answer now: ${thrown.fault}. The known keys stay valid meanwhile.`,
+    `The database that keeps callers' keys cannot be used now: ${thrown.fault}. The known keys stay valid meanwhile.`,
     { cause: thrown, retryAfterMs: 1000 },
   );
 }

@@ -83,12 +83,16 @@ const broken = new Set([26, 11]);
 export const isBroken = (error: unknown): boolean => broken.has(codeOf(error));
 
 /** safety: the health endpoint gives this word to anybody, so it holds no address and no name. */
-export type StoreFault = 'timeout' | 'refused' | 'auth_failed' | 'damaged';
+export type StoreFault = 'timeout' | 'refused' | 'auth_failed' | 'damaged' | 'disk_full';
+
+/** SQLITE_FULL, and the SQLSTATE disk_full of PostgreSQL. */
+const isFull = (error: unknown): boolean => codeOf(error) === 13 || (error as { code?: unknown }).code === '53100';
 
 export function faultOf(error: unknown): StoreFault {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string' && code.startsWith('28')) return 'auth_failed';
   if (code === '57014' || code === 'ETIMEDOUT' || /\btime(?:d )?out\b/i.test(String(message))) return 'timeout';
+  if (isFull(error)) return 'disk_full';
   return isBroken(error) ? 'damaged' : 'refused';
 }
 
