@@ -6,7 +6,7 @@ import { formatProblems } from '../../config/problems.ts';
 import { editorSchema } from '../../config/resolve/editor.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { told } from '../../config/written.ts';
-import type { Bound, Config } from '../config.ts';
+import type { Bound, Config, Provider } from '../config.ts';
 import { Exit, UsageError } from '../exit.ts';
 import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
 import type { NewAdminKey, UnkeptKeys } from '../host/admin-key.ts';
@@ -208,6 +208,14 @@ async function check(flags: FlagValues): Promise<void> {
   await trial.close();
   output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n`);
   if (config.models.length + config.wildcards.length === 0) output.print(noModel);
+  else output.print(allOffOf([...config.providers.values()]));
+}
+
+/** A remark on a config whose providers are all off; empty where one is on. */
+function allOffOf(providers: readonly Provider[]): string {
+  if (providers.length === 0 || providers.some(({ missing }) => missing === null)) return '';
+  const named = providers.map(({ id, missing }) => `${missing} for ${id}`).join(', or ');
+  return `Every provider is off, so each request for a model gets 503. Set ${named}, in the environment or in .env beside the config.\n`;
 }
 
 const noModel = 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n';

@@ -75,6 +75,24 @@ describe.concurrent('the command line', () => {
     rmSync(folder, { recursive: true });
   });
 
+  test('names in check what is missing where every provider is off', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
+    const file = join(folder, 'gateway.config.yaml');
+    const model = '{ id: m, free: true, providers: [{ providerId: openai }, { providerId: groq }] }';
+    writeFileSync(
+      file,
+      `providers: { openai: { api_key: "\${NO_KEY_A}" }, groq: { api_key: "\${NO_KEY_B}" } }\nmodels: [${model}]\nplugins: [dialects/openai-chat]`,
+    );
+    const { code, stdout } = await run(['check', '--config', file]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /is fine: 1 model, 0 of 2 providers on, 1 plugin\nEvery provider is off, so each request for a model gets 503\. Set NO_KEY_A for openai, or NO_KEY_B for groq, in the environment or in \.env beside the config\.\n$/,
+      ),
+    ]);
+    rmSync(folder, { recursive: true });
+  });
+
   test('finds in check what a start would refuse, because check applies plugins too', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
     const file = join(folder, 'gateway.config.yaml');
