@@ -61,6 +61,18 @@ test('gateway doctor says that a folder of server.data_dir is a file', async () 
   ]);
 });
 
+test('gateway doctor blames a file in the place of server.data_dir once, and not file permissions too', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'data'), '');
+  writeFileSync(
+    join(folder, 'gateway.config.yaml'),
+    'server: { data_dir: ./data }\nproviders: { mock: {} }\nplugins: [stream/mock, log/journal]',
+  );
+  const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
+  expect(stdout.match(/^✗.*/gm)).toEqual([expect.stringMatching(/^✗ disk +\S+\/data is a file, not a folder/)]);
+});
+
 test('gateway doctor says that a disk has no free inodes', async () => {
   const { folder, data } = configOnDisk('200m,nr_inodes=2');
   writeFileSync(join(data, 'last'), '');

@@ -73,8 +73,8 @@ function isClosed(path: string): boolean {
     accessSync(path, constants.R_OK | constants.W_OK);
     return false;
   } catch (error) {
-    // a disk that is mounted read-only is a finding about the disk
-    return !['ENOENT', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+    // a disk that is mounted read-only, and a file in the place of the folder, are findings about the disk
+    return !['ENOENT', 'ENOTDIR', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 
