@@ -17,7 +17,7 @@ export function withoutForeign(
   const plain = <Item extends object>(item: Item, where: string): Item =>
     without(item, refused, (name) => adjust(`${where}.${name}`, 'dropped'));
   // wire: a tool message takes text only (OpenAI: Chat completions, error text of `image_url`)
-  const messages = withMediaBehind(request.messages, 'See the next message.').map((message) => ({
+  const messages = withMediaBehind(request.messages).map((message) => ({
     ...plain(message, 'messages'),
     ...(Array.isArray(message.content) && {
       content: (message.content as readonly ContentPart[]).map((part) => plain(part, 'messages.content')),

@@ -24,7 +24,7 @@ export function encodeMessages(sent: readonly Message[], ways: MessageWays): rea
   const given = withPairedResults(sent, ways.adjust);
   const ordered = withResultsAtCalls(given, { inTurns: false });
   if (ordered !== given) ways.adjust('messages', 'results of tools put behind their calls');
-  const plain = ways.vendor.textResults === true ? withMediaBehind(ordered, 'See the message after the results.') : ordered;
+  const plain = ways.vendor.textResults === true ? withMediaBehind(ordered) : ordered;
   if (plain !== ordered) ways.adjust('messages', 'images and files of tool results put behind the results');
   const messages = ways.habits.instructions === 'first' ? withFirstInstructions(plain, ways) : plain;
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
@@ -45,9 +45,8 @@ export function encodeMessages(sent: readonly Message[], ways: MessageWays): rea
  * The messages with the images and files of tool results behind the results, in a message of the user; the same list where there are none.
  * wire: 400 "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains
  * an image URL" (OpenHands/OpenHands#7700, 2025-04); Mistral takes texts only too (LibreChat-AI/agents#344, 2026-07)
- * @param instead the content of a result that has no text
  */
-export function withMediaBehind(messages: readonly Message[], instead: string): readonly Message[] {
+export function withMediaBehind(messages: readonly Message[]): readonly Message[] {
   if (!messages.some((message) => message.role === 'tool' && hasMedia(message))) return messages;
   const moved: Message[] = [];
   let behind: ContentPart[] = [];
@@ -55,7 +54,7 @@ export function withMediaBehind(messages: readonly Message[], instead: string): 
     if (message.role === 'tool' && hasMedia(message)) {
       const parts = listOfParts(message.content);
       const texts = parts.filter(isText);
-      moved.push({ ...message, content: texts.length > 0 ? texts : instead });
+      moved.push({ ...message, content: texts.length > 0 ? texts : 'See the message after the results.' });
       behind.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` });
       // safety: `push(...parts)` would overflow the stack where the list is long
       for (const part of parts) if (!isText(part)) behind.push(part);
