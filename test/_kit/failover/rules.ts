@@ -51,7 +51,8 @@ const mayPass = new Set([
   'upstream_unavailable',
   'upstream_overloaded',
 ]);
-const ofKey = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
+const refusedKey = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
+const ofKey = new Set(['upstream_rate_limited', ...refusedKey]);
 const ofCaller = new Set(['upstream_invalid_request']);
 /** The attempt has not failed by itself. */
 const wasEnded = new Set(['outrun', 'client_closed']);
@@ -417,10 +418,14 @@ function restsOf(played: Played): readonly Rest[] {
     if (result.outcome === 'upstream_rate_limited') {
       return [{ covers: (name) => name === target, from: at, to: until(Math.min(result.retryAfterMs ?? 1000, 600_000)) }];
     }
-    if (ofKey.has(result.outcome) && result.status !== 403) {
+    if (refusedKey.has(result.outcome) && result.status !== 403) {
+      // whatever else the provider answers, also that the key is limited, shows that it takes the key again
       const reached = all.find(
         (other) =>
-          accountOf(other.target) === accountOf(target) && other.at > at && other.result.status !== null && !ofKey.has(outcomeOf(other)),
+          accountOf(other.target) === accountOf(target) &&
+          other.at > at &&
+          other.result.status !== null &&
+          !refusedKey.has(outcomeOf(other)),
       );
       return [
         {
@@ -474,7 +479,7 @@ const leftAlone: Rule = (played) => {
 
 const causes: Readonly<Record<string, (one: Ended) => boolean>> = {
   'rate limit': (one) => outcomeOf(one) === 'upstream_rate_limited',
-  'refused key': (one) => outcomeOf(one) === 'upstream_auth_error' || outcomeOf(one) === 'upstream_quota_exhausted',
+  'refused key': (one) => refusedKey.has(outcomeOf(one)),
   failures: (one) => isFailure(one) || one.result.status === 404,
 };
 
