@@ -111,7 +111,7 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
       outcome: 'answered',
       stream: false,
       finishReason: 'completed',
-      usage: { promptTokens: kinds[kind]?.tokens },
+      usage: { promptTokens: kinds[kind]?.tokens, completionTokens: 0 },
     });
     expect(Number(records[0]?.cost)).toBeCloseTo((kinds[kind]?.tokens ?? NaN) * 0.000001, 12);
   });
@@ -210,8 +210,29 @@ describe('POST /v1/embeddings', () => {
       expect(records[0]).toMatchObject({ outcome: 'failed', usage: { promptTokens: 3 }, ...cost });
     });
 
+    const goesOn = { mapping: { cancellation: false } };
+
+    it('the most that both calls may use where one runs and the other fails, at a provider that goes on', async () => {
+      const step: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? undefined : fails(response, asked));
+      const { embed, records } = await scene('titan', step, goesOn);
+      expect((await embed({ input: ['text 0', 'text 1'] })).status).toBe(503);
+      expect(records[0]).toMatchObject({ cost: '0.000004', costIsUpperBound: true });
+    });
+
+    it('what the answered calls used where no other call runs, at a provider that goes on', async () => {
+      const step: Step = async (response, asked) => {
+        if (asked.json['inputText'] !== 'text 8') return await likeTitan(response, asked);
+        // the ninth call is sent after the first answer; now the gateway reads the other answers
+        await pause(100);
+        return await fails(response, asked);
+      };
+      const { embed, records } = await scene('titan', step, goesOn);
+      expect((await embed({ input: Array.from({ length: 9 }, (_, at) => `text ${at}`) })).status).toBe(503);
+      expect(records[0]).toMatchObject({ usage: { promptTokens: 24 }, cost: '0.000024', costIsUpperBound: false });
+    });
+
     it('no usage where it was the only call', async () => {
-      const { embed, records } = await scene('titan', fails, { mapping: { cancellation: false } });
+      const { embed, records } = await scene('titan', fails, goesOn);
       expect((await embed({ input: 'one' })).status).toBe(503);
       expect(records[0]).toMatchObject({ cost: null, usage: { promptTokens: null } });
     });
