@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSession } from '../../../../core/http/sessions.ts';
 import { Secret } from '../../../../core/secret.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
-import { aRecord, idAt } from '../../../_kit/log.ts';
+import { Hub } from '../../../../plugins/endpoints/logs/hub.ts';
+import { aRecord, idAt, memoryLog } from '../../../_kit/log.ts';
+import { pause } from '../../../_kit/upstream.ts';
 import { at, logScene, noon } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -20,8 +22,8 @@ interface Event {
 }
 
 /** A client of the tail: its events one by one. */
-async function watch(query = '', headers: Record<string, string> = {}) {
-  const response = await scene.get(`/api/logs/stream${query}`, headers);
+async function watch(query = '', headers: Record<string, string> = {}, of = scene) {
+  const response = await of.get(`/api/logs/stream${query}`, headers);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const sse = createSseReader({ maxEventBytes: 1_000_000 });
   const events: Event[] = [];
@@ -96,6 +98,27 @@ describe('the tail', () => {
     await tail.more();
     expect(tail.raw()).toContain(': keep-alive\n\n');
     await tail.leave();
+  });
+
+  it('shows a request when it ends, and not when its connection needs a sign of life', async () => {
+    const own = await logScene({ admin_open: true, limits: { keep_alive_ms: 600_000 } });
+    const tail = await watch('', {}, own);
+    const { id } = own.log.add();
+    expect((await tail.next())?.id).toBe(id);
+    await own.close();
+  });
+
+  it('sends a sign of life after a silence, also where a request has just ended', async () => {
+    const own = await logScene({ admin_open: true, limits: { keep_alive_ms: 400 } });
+    const tail = await watch('', {}, own);
+    await pause(200);
+    const ended = performance.now();
+    own.log.add();
+    await tail.next();
+    const before = tail.raw().length;
+    while (!tail.raw().slice(before).includes(': keep-alive')) await tail.more();
+    expect(performance.now() - ended).toBeGreaterThan(390);
+    await own.close();
   });
 
   it('cannot search bodies, and says so', async () =>
@@ -180,6 +203,19 @@ describe('a client that comes back', () => {
     await tail.leave();
   });
 
+  it('gets the newest thousand or more from memory, which is limited', async () => {
+    await (await watch()).leave();
+    const records = Array.from({ length: 4001 }, (_, count) => aRecord({ createdAt: at(50 - count / 100), durationMs: 0 }));
+    for (const record of records) scene.log.announce(record);
+    const tail = await watch('', { 'last-event-id': records[0]?.id ?? '' });
+    const found: (string | undefined)[] = [];
+    while (found.at(-1) !== records.at(-1)?.id) found.push((await tail.next())?.id);
+    expect(found.length).toBeGreaterThanOrEqual(1000);
+    expect(found.length).toBeLessThan(2000);
+    expect(found).toEqual(records.slice(-found.length).map(({ id }) => id));
+    await tail.leave();
+  });
+
   it('gets a message if it missed too many requests', async () => {
     const seen = scene.log.add({ createdAt: at(100), durationMs: 0 });
     for (let second = 1; second <= 5001; second++) scene.log.add({ createdAt: at(100 - second / 100), durationMs: 0 });
@@ -224,4 +260,15 @@ describe('a client that does not read', () => {
     expect([...names]).toEqual(['request', 'dropped']);
     await busy.leave();
   });
+});
+
+it.each<[string, (hub: Hub, leave: () => void) => void]>([
+  ['a client leaves', (_, leave) => leave()],
+  ['the gateway closes', (hub) => hub.close()],
+])('nothing waits for records after %s', async (_, end) => {
+  const hub = new Hub(memoryLog());
+  const watcher = hub.watch({ from: null, to: null, conditions: [], text: null });
+  const waiting = watcher.next(600_000);
+  end(hub, () => watcher.stop());
+  expect([await waiting, watcher.isStopped, hub.hasWatchers]).toEqual([null, true, false]);
 });
