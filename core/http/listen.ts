@@ -302,9 +302,8 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
-  // Node does not treat an unused connection as idle, because it waits for the first request
   const keepUnused = timeLimit(unusedMs, () => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of sockets) if (isUnused(socket)) socket.destroy();
   });
   await allClosed(sockets);
   clearTimeout(stop);
@@ -314,15 +313,17 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
 }
 
 /**
- * safety: Node treats a connection as idle when its reply is in the send buffer
- * and the client has not read it. Closing the connection would cut the reply off.
+ * safety: Node treats a connection as idle when its reply is in the send buffer and the client has not read it. Closing the connection
+ * would cut the reply off. From Node 26 on, a connection is idle too while its first request is on the way.
  */
 function closeIdle({ server, sockets }: Open): void {
-  const reading = [...sockets].filter((socket) => lastReplyOn(socket)?.writableFinished === false);
-  for (const socket of reading) socket.destroy = () => socket;
+  const kept = [...sockets].filter((socket) => isUnused(socket) || lastReplyOn(socket)?.writableFinished === false);
+  for (const socket of kept) socket.destroy = () => socket;
   server.closeIdleConnections();
-  for (const socket of reading) Reflect.deleteProperty(socket, 'destroy');
+  for (const socket of kept) Reflect.deleteProperty(socket, 'destroy');
 }
+
+const isUnused = ({ bytesRead }: Socket): boolean => bytesRead === 0;
 
 /**
  * safety: http.Server.close() would also stop the time limits for slow

@@ -3,6 +3,8 @@ import { finishReasons, mostChoices, mostInputs, unknownUsage } from '../chat.ts
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 import { invalidAnswer } from '../wire/upstream-error.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
+import { isTooDeep } from '../wire/json.ts';
+import type { GatewayError } from '../errors.ts';
 
 export interface FoldedToolCall {
   readonly id: string;
@@ -45,15 +47,22 @@ const notText = 200;
 /** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
 const weightOf = (value: unknown): number => Math.max(notText, lengthOf(value));
 
-/** Characters of a value as JSON. Throws `upstream_invalid_response` for one that is nested so deep that nobody could write it. */
+/** Characters of a value as JSON. Throws `upstream_invalid_response` for one that is nested deeper than 512 levels. */
 function lengthOf(value: unknown): number {
+  const json = written(value);
+  if (isTooDeep(json)) throw tooDeep();
+  return json.length;
+}
+
+function written(value: unknown): string {
   try {
-    return JSON.stringify(value)?.length ?? 0;
+    return JSON.stringify(value) ?? '';
   } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    throw invalidAnswer('an answer that is nested too deep', cause);
+    throw cause instanceof RangeError ? tooDeep(cause) : cause;
   }
 }
+
+const tooDeep = (cause?: RangeError): GatewayError => invalidAnswer('an answer that is nested too deep', cause);
 
 /** No request has more tokens of one kind, and no store has room for more. */
 const mostTokens = 2 ** 31 - 1;

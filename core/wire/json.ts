@@ -88,10 +88,13 @@ function infiniteIn(value: unknown): string | undefined {
 }
 
 /**
- * safety: JSON.stringify overflows the stack at some thousand levels. The
- * depth of the body was checked, but not the depth of JSON inside a text.
+ * safety: JSON.stringify overflows the stack at some thousand levels (Node 26 not, but what reads its text does). The depth of
+ * a request's body is checked, but not that of JSON inside a text, nor that of an answer.
  */
 const deepest = 512;
+
+/** Whether a JSON text is nested deeper than 512 levels. cost: a text that is too short for so many brackets is not searched */
+export const isTooDeep = (json: string): boolean => json.length > 2 * deepest && isDeeper(Buffer.from(json), deepest);
 
 /** `JSON.rawJSON` of Node, which TypeScript does not know yet: JSON.stringify writes its text unchanged. */
 const { rawJSON } = JSON as unknown as { rawJSON(json: string): unknown };
@@ -101,7 +104,7 @@ const { rawJSON } = JSON as unknown as { rawJSON(json: string): unknown };
  * in the text. Null if the text is not a JSON object, or is nested deeper than 512 levels.
  */
 export function objectIn(text: string): object | null {
-  if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
+  if (!/^\s*\{/.test(text) || isTooDeep(text)) return null;
   try {
     const value: unknown = /(?:\d\.?){16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
     return isFields(value) ? value : null;

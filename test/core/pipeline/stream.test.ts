@@ -239,12 +239,17 @@ describe('a stream that is cut', () => {
     ]);
   });
 
-  it.each([true, false])(
-    'is not the result where a provider nests its answer too deep: another provider is asked; streamed: %s',
-    async (stream) => {
+  it.each([
+    [1000, true],
+    [1000, false],
+    [20_000, true],
+    [20_000, false],
+  ])(
+    'is not the result where a provider nests its answer %i levels deep: another provider is asked; streamed: %s',
+    async (levels, stream) => {
       const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace(
         '"here"',
-        '['.repeat(20_000) + ']'.repeat(20_000),
+        '['.repeat(levels) + ']'.repeat(levels),
       );
       const [first, second] = [
         await provider(streams([deep, ...said('a')])),
