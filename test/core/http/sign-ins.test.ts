@@ -1,11 +1,12 @@
 /** Guesses of the admin key are delayed and on record, and lock nobody out. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect as expectOf, test, vi } from 'vitest';
 import type { TestContext } from 'vitest';
 import { EndedSessions, newSession, sessionMs } from '../../../core/http/sessions.ts';
+import type { Session } from '../../../core/http/sessions.ts';
 import { networkOf, SignIns } from '../../../core/http/sign-ins.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -239,4 +240,25 @@ test('a session that was ended stays ended where no directory keeps it, also aft
   });
   expectOf(sessions.map((session) => ended.has(session, dataDir))).toEqual([true, true]);
   expectOf(told).toEqual(sessions.map(({ id }) => id));
+});
+
+test('an ended session whose time is over takes no memory', () => {
+  const [dataDir, now] = [join(tmpdir(), 'gateway-without-data'), Date.now()];
+  const ended = new EndedSessions(() => {});
+  const [short, long] = [60_000, sessionMs].map((ms) => newSession(new Secret(key), now + ms));
+  for (const session of [short, long]) ended.add(session as Session, { dataDir, now });
+  ended.add(newSession(new Secret(key), now + sessionMs), { dataDir, now: now + 61 * 60_000 });
+  expectOf([short, long].map((session) => ended.has(session as Session, dataDir))).toEqual([false, true]);
+});
+
+test('a sign-out makes no data directory, and its file is for the user of the gateway alone', () => {
+  const parent = mkdtempSync(join(tmpdir(), 'gateway-sessions-'));
+  const [dataDir, session] = [join(parent, 'data'), newSession(new Secret(key), Date.now() + sessionMs)];
+  const ended = new EndedSessions(() => {});
+  ended.add(session, { dataDir, now: Date.now() });
+  expectOf(existsSync(dataDir)).toBe(false);
+  mkdirSync(dataDir);
+  ended.add(session, { dataDir, now: Date.now() });
+  expectOf(statSync(join(dataDir, 'signed-out', session.id)).mode & 0o777).toBe(0o600);
+  rmSync(parent, { recursive: true });
 });
