@@ -15,9 +15,11 @@ test('the list has every test file that needs something of the machine', () => {
   expect(disk?.files.toSorted()).toEqual([
     'test/core/cli/doctor-disk.test.ts',
     'test/e2e/backup-disk.test.ts',
+    'test/e2e/log-disk.test.ts',
     'test/e2e/restart-disk.test.ts',
     'test/plugins/log/journal/prune-disk.test.ts',
     'test/plugins/log/journal/reload.test.ts',
+    'test/plugins/log/journal/store/full-disk.test.ts',
     'test/plugins/log/journal/strict.test.ts',
     'test/plugins/log/journal/write/segments.test.ts',
     'test/plugins/log/journal/write/writer.test.ts',
