@@ -1,7 +1,8 @@
 /** The page Sign in: sends the admin key once; the browser then has a cookie that scripts cannot read. */
-import { html, useState } from '../parts/html.js';
+import { html, useEffect, useState } from '../parts/html.js';
 import { send } from '../parts/api.js';
 import { Logo } from '../parts/icons.js';
+import { takeKept } from '../parts/playground-kept.js';
 import { write } from '../parts/storage.js';
 
 const whereItIs =
@@ -13,6 +14,8 @@ export function LoginPage({ params }) {
   const [fault, setFault] = useState('');
   const [isBusy, setBusy] = useState(false);
   const next = params.get('next') ?? '';
+  // safety: after a sign-out, the next user of this tab may be somebody else
+  useEffect(() => void (next === '' && takeKept()), []);
   const submit = async (event) => {
     event.preventDefault();
     setBusy(true);

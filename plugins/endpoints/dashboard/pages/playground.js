@@ -11,14 +11,14 @@ import { PlaygroundForm } from '../parts/playground-form.js';
 import { Lane } from '../parts/playground-lane.js';
 import { linkOf } from '../parts/playground-link.js';
 import { keepFrom } from '../parts/playground-kept.js';
-import { draftNow, usePlayground } from '../parts/playground-state.js';
+import { draftToKeep, usePlayground } from '../parts/playground-state.js';
 import { copyText, say } from '../parts/say.js';
 import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Fault, Notice } from '../parts/states.js';
 import { MarkdownSwitch } from '../parts/text.js';
 
-keepFrom(draftNow);
+keepFrom(draftToKeep);
 
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {

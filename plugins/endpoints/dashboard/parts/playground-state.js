@@ -4,7 +4,7 @@ import { ask } from './api.js';
 import { choices, firstChoice } from './callable.js';
 import { isClicked } from './compare-run.js';
 import { takeKept } from './playground-kept.js';
-import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
+import { historyOf, isAnswered, resultsOf, runTurn } from './playground-lanes.js';
 import { formIn } from './playground-link.js';
 import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, settingsOf, whyNot } from './playground-request.js';
 
@@ -13,9 +13,9 @@ import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, s
 /** Marks the present entry of the history: its address has filled the form. */
 const mark = () => history.replaceState({ ...history.state, isFilled: true }, '');
 
-const kept = takeKept();
+const { kept, isSignedOut } = takeKept();
 // the sign-in made a new entry, whose address must not fill the form again
-if (kept) mark();
+if (isSignedOut) mark();
 
 /**
  * Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id.
@@ -29,8 +29,15 @@ let draft = {
   filled: '',
   ...kept,
 };
-/** The present content of the playground. */
-export const draftNow = () => draft;
+
+/** The present content of the playground for another document, in which no answer runs on: a message without its answer is in the form. */
+export function draftToKeep() {
+  const { form, lanes, filled } = draft;
+  const last = lanes[0]?.at(-1);
+  const isLost = form.user === '' && form.images.length === 0 && last !== undefined && !isAnswered(last);
+  const asked = isLost ? { ...form, ...fieldsOf(last.asked.at(-1)) } : form;
+  return { form: asked, lanes: lanes.map((turns) => turns.filter(isAnswered)), filled };
+}
 
 /** @typedef {typeof draft} Draft */
 

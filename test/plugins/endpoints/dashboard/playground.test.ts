@@ -3,7 +3,7 @@ import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest';
 import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
-import { hold, mockConfig, stage } from './browser.ts';
+import { hold, maySend, mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -29,9 +29,14 @@ afterEach(async () => {
   await scene.leave(page);
 });
 
-/** Loads the playground, with an empty form. */
-const load = async (query = ''): Promise<void> =>
-  void (await page.goto(`${scene.gateway.url}/dashboard/playground${query}`, { waitUntil: 'commit' }));
+/** Loads the playground, with an empty form: Sign in forgets the form of the test before. */
+const load = async (query = ''): Promise<void> => {
+  if (page.url() !== 'about:blank') {
+    await page.goto(`${scene.gateway.url}/dashboard/login`, { waitUntil: 'commit' });
+    await page.getByLabel('Admin key').waitFor();
+  }
+  await page.goto(`${scene.gateway.url}/dashboard/playground${query}`, { waitUntil: 'commit' });
+};
 const prompt = () => page.getByLabel('User', { exact: true });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 
@@ -199,6 +204,29 @@ test('a reader who goes back to a replay can continue from its answers and the w
   await scene.visit(page, `/dashboard/playground?replay=${id}`);
   await expect.poll(() => prompt().inputValue()).toBe('Logged');
   expect(await page.locator('.took').count()).toBe(0);
+});
+
+test('a page that is loaded again has its text and its answers, and the text of a request that was not answered', async () => {
+  const id = await scene.chat('Logged');
+  await load(`?replay=${id}`);
+  await maySend(page);
+  await prompt().fill('A changed question');
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+  await prompt().fill('My next question');
+  await page.reload();
+  await page.locator('.took').waitFor();
+  expect(await prompt().inputValue()).toBe('My next question');
+  await prompt().fill(endless);
+  await button('Send').click();
+  await page.locator('.answer .prose').nth(1).waitFor();
+  await page.reload();
+  await maySend(page);
+  expect([await prompt().inputValue(), await page.locator('.took').count()]).toEqual([endless, 1]);
+  // the link to a logged request is new, also where the form has that request
+  await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
+  await page.getByRole('link', { name: 'Replay' }).click();
+  await expect.poll(() => prompt().inputValue()).toBe('Logged');
 });
 
 test('a reader who goes back to the playground of a model finds the second model too', async () => {
@@ -432,7 +460,8 @@ describe('a gateway with other answers', () => {
     await own.getByRole('button', { name: 'Send', exact: true }).click();
     await own.locator('.took').waitFor();
     expect(await own.locator('.answer .thought').allInnerTexts()).toEqual([expect.stringContaining('The user writes: "Hello".')]);
-    await other.leave(own);
+    // the page of the next test has an empty form
+    await own.close();
   });
 
   test.each([true, false])('shows the text of a refusal, which is sent with the next turn, streamed: %s', async (isStreamed) => {
@@ -456,6 +485,6 @@ describe('a gateway with other answers', () => {
     expect(await own.locator('.answer .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${refusal}`));
     await own.getByRole('link', { name: 'Its row in the log' }).last().click();
     await expect.poll(() => own.locator('.message .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${refusal}`));
-    await other.leave(own);
+    await own.close();
   });
 });

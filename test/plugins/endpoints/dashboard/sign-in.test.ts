@@ -55,6 +55,17 @@ test('a failed sign-out is reported, and can be tried again', async () => {
   expect(page.url()).toMatch(/\/dashboard\/login$/);
 });
 
+test('text of the playground is gone after a sign-out, because the next user of the tab may be somebody else', async () => {
+  await signIn(`${scene.gateway.url}/dashboard/playground`);
+  const user = page.getByLabel('User', { exact: true });
+  await user.fill('A question');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Admin key').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Playground', exact: true }).click();
+  expect(await user.inputValue()).toMatch(/^Hello!/);
+});
+
 test('text of the playground is there again after the session has ended and a new one begins', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   const user = page.getByLabel('User', { exact: true });
@@ -87,8 +98,10 @@ test('text that was sent after the end of the session is there again too, and a 
   await page.evaluate("localStorage.removeItem('gateway.signed-in')");
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Your session has ended.').waitFor();
-  await page.unrouteAll();
   await page.getByRole('link', { name: 'Sign in again' }).click();
+  await page.getByLabel('Admin key').waitFor();
+  // the held requests go on now: on the page before, the first answer would have led to Sign in without the click
+  await page.unrouteAll();
   await page.getByLabel('Admin key').fill(adminKey);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/dashboard\/playground\?model=unpriced$/);
@@ -109,8 +122,10 @@ test('the playground says that the session has ended, and not that a key is miss
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Your session has ended.').waitFor();
   expect(await page.getByText('Write one under').count()).toBe(0);
-  await page.unrouteAll();
   await page.getByRole('link', { name: 'Sign in again' }).click();
+  await page.getByLabel('Admin key').waitFor();
+  // the held requests go on now: on the page before, the first answer would have led to Sign in without the click
+  await page.unrouteAll();
   await page.getByLabel('Admin key').fill(adminKey);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/dashboard\/playground$/);
