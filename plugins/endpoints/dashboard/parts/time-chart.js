@@ -5,6 +5,7 @@
 import { html, useEffect, useMemo, useRef, useState } from './html.js';
 import { logTicks, timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
+import { usePrinting } from './printing.js';
 
 /**
  * `estimated` says which of the values contain estimates.
@@ -13,6 +14,9 @@ import { ChartTable, Tooltip } from './chart-words.js';
 
 const above = 6;
 const below = 20;
+
+/** The width of a drawing on paper, between the margins of A4. Wider and narrower paper shows the same drawing. */
+const paperWidth = 670;
 
 /** For each value the lower and the upper end of its bar; each bar begins where the bar below it ends. @param {Line[]} lines */
 function stacked(lines) {
@@ -85,7 +89,7 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
   const { left, ticks, x, y } = scales;
   const draw = kind === 'bars' ? columnsOf : lineOf;
   const places = { times, bucketMs, x, y, width };
-  return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
+  return html`<svg class="chart-drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
     ${ticks.map(
       ({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} />
         <text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`,
@@ -113,7 +117,7 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
   </svg>`;
 }
 
-/** @param {{ current: HTMLElement | null }} box */
+/** The width of the drawing. No browser reports how wide a box is on paper. @param {{ current: HTMLElement | null }} box */
 function useWidth(box) {
   const [width, setWidth] = useState(0);
   useEffect(() => {
@@ -121,7 +125,7 @@ function useWidth(box) {
     if (box.current !== null) watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
-  return width;
+  return usePrinting() ? paperWidth : width;
 }
 
 /**

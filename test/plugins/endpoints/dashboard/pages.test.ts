@@ -82,6 +82,37 @@ test('a printed request is complete, without other parts of the page', async () 
   await scene.leave(page);
 });
 
+test('a printed chart is whole, however narrow the paper is, and so is the name of a choice', async () => {
+  const page = await scene.open('/dashboard');
+  await page.locator('.chart-bars').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  // within one task, because the page learns of no change of its width while it is printed
+  const cut = `Array.from(document.querySelectorAll('.chart-box'), (box) => {
+    box.style.width = '300px';
+    const end = ({ right }) => right > box.getBoundingClientRect().right;
+    const parts = Array.from(box.querySelectorAll('path, text'), (part) => part.getBoundingClientRect());
+    box.style.width = '';
+    return parts.filter(end).length;
+  })`;
+  await expect.poll(() => page.evaluate<number[]>(cut)).toEqual([0, 0, 0, 0]);
+  expect(await page.evaluate("getComputedStyle(document.querySelector('.top select')).marginLeft")).toBe('0px');
+  await scene.leave(page);
+});
+
+test('a printed form of the playground has all lines of its texts, and no example', async () => {
+  const page = await scene.load('/dashboard/playground');
+  const system = page.getByRole('textbox', { name: 'System' });
+  await system.fill('You are kind.\n'.repeat(20));
+  await page.emulateMedia({ media: 'print' });
+  expect(
+    await page.evaluate(
+      "(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('.playground textarea'))",
+    ),
+  ).toBe(0);
+  expect(await page.getByText('JSON schema', { exact: true }).isVisible()).toBe(false);
+  await page.close();
+});
+
 test('a stacked chart is as high as the total, including values without a line of their own', async () => {
   const page = await scene.load('/dashboard/breakdown?view=time');
   const points = [
