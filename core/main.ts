@@ -15,6 +15,11 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1);
 }
 
+// Node 22 calls its SQLite experimental at each start, as plain text in a log of JSON, and no operator can do anything about that
+const tellers = process.listeners('warning');
+process.removeAllListeners('warning');
+process.on('warning', (warning) => warning.name !== 'ExperimentalWarning' && tellers.forEach((tell) => tell(warning)));
+
 // the kernel does not deliver a signal to process 1 of a container unless
 // that process listens to it, and the program listens only once it is loaded
 if (process.pid === 1) {

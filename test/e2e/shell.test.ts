@@ -92,6 +92,17 @@ test.runIf(existsSync('/dev/full'))('a command whose output has no space left on
   expect([status, stderr]).toEqual([70, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
 });
 
+test('what Node says about features that it may change is not in the log, and its other warnings are', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-shell-'));
+  const warns = "process.emitWarning('it may change', 'ExperimentalWarning'); process.emitWarning('it will end', 'DeprecationWarning');";
+  writeFileSync(join(folder, 'warns.mjs'), `${warns} export default { name: 'local/warns', summary: 'warns', apply() {} };`);
+  const file = join(folder, 'gateway.config.yaml');
+  writeFileSync(file, JSON.stringify({ ...mock, plugins: [...mock.plugins, './warns.mjs'] }));
+  const { stderr } = spawnSync(process.execPath, ['core/main.ts', 'check', '--config', file], { cwd: root, encoding: 'utf8' });
+  expect(stderr).toMatch(/^\(node:\d+\) DeprecationWarning: it will end\n[^\n]*\n$/);
+  rmSync(folder, { recursive: true });
+});
+
 test('npm run gateway without words prints the help, and words with spaces are passed on', () => {
   const gateway = (...words: readonly string[]): string =>
     execFileSync('npm', ['run', '--silent', 'gateway', ...words], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });

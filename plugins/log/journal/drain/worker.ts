@@ -32,7 +32,7 @@ const rollAgainMs = 60_000;
 
 // the store warns about a damaged or missing database itself; Node would print its warnings as plain text into a log of JSON
 process.removeAllListeners('warning');
-process.on('warning', ({ message }) => tell({ type: 'log', level: 'warn', message, facts: {} }));
+process.on('warning', ({ name, message }) => name !== 'ExperimentalWarning' && tell({ type: 'log', level: 'warn', message, facts: {} }));
 
 const store: Store = await createStore(settings);
 const { root, folder, retentionDays } = settings;
