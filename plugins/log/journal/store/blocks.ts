@@ -5,12 +5,20 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import type { BodyRow } from '../sql/rows.ts';
 import type { BodyColumn } from '../sql/where.ts';
 
 /** cost: reading one body decompresses this many characters. */
 const blockLength = 64 * 1024;
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/**
+ * The characters of the blocks that are kept after they were read.
+ * cost: requests end in another order than they begin, so neighbours in a list are in many blocks. A search that kept one block alone
+ * decompressed almost one for each request, and took thirteen times the CPU.
+ */
+const keptLength = 128 * blockLength;
 
 /** Blocks of earlier versions have no `upstream`. */
 type Texts = readonly [request: string | null, response: string | null, reasoning: string | null, upstream?: string | null];
@@ -20,22 +28,35 @@ const places: Readonly<Record<BodyColumn | 'upstream', number>> = { request: 0, 
 export const bodySql = (column: BodyColumn | 'upstream'): string =>
   `(case when b.block is null then ${column === 'upstream' ? 'null' : `b.${column}`} else gateway_body(b.block, b.place, ${places[column]}) end)`;
 
+/** The texts of a block, and how many characters they have as JSON. */
+interface Block {
+  readonly id: number;
+  readonly texts: readonly Texts[];
+  readonly length: number;
+}
+
 /** Defines `gateway_body(block, place, column)`. */
 export function defineBody(database: DatabaseSync): void {
   let find: StatementSync | null = null;
-  let known: { readonly block: number; readonly texts: readonly Texts[] } | null = null;
+  const kept = new LRUCache<number, Block>({ maxSize: keptLength, sizeCalculation: ({ length }) => length });
+  // a block with a large body does not fit into `kept`, and each of its columns is asked for
+  let last: Block | null = null;
+  const read = (id: number): Block => {
+    find ??= database.prepare('select data from gateway_body_blocks where id = ?');
+    const block = unpacked(id, find.get(id)?.['data']);
+    kept.set(id, block);
+    return block;
+  };
   database.function('gateway_body', (block, place, column) => {
-    // cost: the last block is kept, because a search asks for the bodies of a block one after the other
-    if (known?.block !== block) {
-      find ??= database.prepare('select data from gateway_body_blocks where id = ?');
-      known = { block: block as number, texts: unpacked(find.get(block)?.['data']) };
-    }
-    return known?.texts[place as number]?.[column as number] ?? null;
+    if (last?.id !== block) last = kept.get(block as number) ?? read(block as number);
+    return last.texts[place as number]?.[column as number] ?? null;
   });
 }
 
-const unpacked = (data: unknown): readonly Texts[] =>
-  data === undefined ? [] : (JSON.parse(zstdDecompressSync(data as Uint8Array).toString()) as Texts[]);
+function unpacked(id: number, data: unknown): Block {
+  const json = data === undefined ? '[]' : zstdDecompressSync(data as Uint8Array).toString();
+  return { id, texts: JSON.parse(json) as Texts[], length: json.length };
+}
 
 export interface BlockStatements {
   readonly body: StatementSync;
@@ -86,7 +107,7 @@ export function forgetBody(database: DatabaseSync, id: Uint8Array): boolean {
   const row = database.prepare('delete from gateway_bodies where id = ? returning block, place').get(id);
   const block = row?.['block'] ?? null;
   if (block === null) return row !== undefined;
-  const texts = unpacked(database.prepare('select data from gateway_body_blocks where id = ?').get(block)?.['data']);
+  const { texts } = unpacked(Number(block), database.prepare('select data from gateway_body_blocks where id = ?').get(block)?.['data']);
   const kept = texts.map((one, place): Texts => (place === row?.['place'] ? [null, null, null] : one));
   database.prepare('update gateway_body_blocks set data = ? where id = ?').run(zstdCompressSync(JSON.stringify(kept), options), block);
   return true;

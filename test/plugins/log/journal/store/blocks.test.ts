@@ -23,6 +23,19 @@ function numbersOf(sql: string): unknown[] {
   return Object.values(found);
 }
 
+/** Milliseconds of CPU time of a search through records that ended in this order, in a store that has not read them yet. */
+async function cpuMsOfSearch(numbers: readonly number[]): Promise<number> {
+  const room = folder();
+  const searched = await storeIn(room.path);
+  await searched.insert(numbers.map((number) => row(number)));
+  const before = process.threadCpuUsage();
+  await searched.list({ ...everything, text: 'needle' }, { limit: 10 });
+  const { user, system } = process.threadCpuUsage(before);
+  await searched.close();
+  room.remove();
+  return (user + system) / 1000;
+}
+
 beforeEach(async () => {
   place = folder();
   store = await storeIn(place.path);
@@ -66,6 +79,13 @@ describe('bodies in SQLite', () => {
     }));
     await store.insert(rows);
     expect(numbersOf('select count(*) from gateway_body_blocks')).toEqual([4]);
+  });
+
+  test('are searched for the same CPU time where requests end in another order than they began', async () => {
+    const inOrder = Array.from({ length: 1000 }, (_, number) => number);
+    const scattered = inOrder.map((number) => (number * 377) % inOrder.length);
+    await cpuMsOfSearch(inOrder);
+    expect(await cpuMsOfSearch(scattered)).toBeLessThan(4 * (await cpuMsOfSearch(inOrder)));
   });
 
   test('that are stored already are not stored again', async () => {
