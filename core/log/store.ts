@@ -233,7 +233,7 @@ export interface StoreStatus {
 export interface LogReader {
   /** Newest first, unless `sort` says otherwise. A search in bodies goes on until the page is full, or the end is reached. */
   list(query: LogQuery, page: PageOptions): Promise<LogPage>;
-  /** As `list` without `sort`, with bodies: what an export is made of. */
+  /** As `list` without `sort`, with bodies: what an export is made of. A page may end early, but has a record unless it is the last one. */
   exportRows(query: LogQuery, page: PageOptions): Promise<ExportedPage>;
   /** Also a record that this process has just written, and that a list may not have yet. Null: there is none. */
   get(id: string): Promise<LoggedWhole | null>;

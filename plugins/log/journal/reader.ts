@@ -52,8 +52,8 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     return await read(id).catch(refuse);
   };
   return {
-    list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
-    exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
+    list: (query, page) => others.before(() => wholePage(client.list, { query, page, least: page.limit })).catch(refuse),
+    exportRows: (query, page) => others.before(() => wholePage(client.exportRows, { query, page, least: 1 })).catch(refuse),
     get: (id) => one(client.get, id),
     getJson: (id) => one(client.getJson, id),
     forget: (id) => client.forget(id).catch(refuse),
@@ -81,20 +81,28 @@ interface Found<Record> {
   readonly isCut?: boolean;
 }
 
-/** A search reads some records at a time, so that new records can be stored in between. It goes on until the page is full. */
+interface Search {
+  readonly query: LogQuery;
+  readonly page: PageOptions;
+  /**
+   * How many records a search must have found before its page ends.
+   * safety: 1 for records with bodies, because a page that is read in several parts would hold the bodies of all of them.
+   */
+  readonly least: number;
+}
+
+/** A search reads some records at a time, so that new records can be stored in between. It goes on until it has found enough. */
 async function wholePage<Record>(
   read: (query: LogQuery, page: PageOptions) => Promise<Found<Record>>,
-  query: LogQuery,
-  page: PageOptions,
+  { query, page, least }: Search,
 ): Promise<Found<Record>> {
-  let { data, next, isCut = false } = await read(query, page);
-  while (query.text !== null && next !== null && !isCut && data.length < page.limit) {
-    const more = await read(query, { ...page, limit: page.limit - data.length, cursor: next });
-    data = [...data, ...more.data];
-    next = more.next;
-    isCut = more.isCut ?? false;
+  let found = await read(query, page);
+  let { data } = found;
+  while (query.text !== null && found.next !== null && data.length < least) {
+    found = await read(query, { ...page, limit: page.limit - data.length, cursor: found.next });
+    data = [...data, ...found.data];
   }
-  return { data, next, ...(isCut && { isCut }) };
+  return { ...found, data };
 }
 
 /** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */

@@ -1,4 +1,5 @@
 /** Lists by keyset: the newest first, by the size of a number, or by a text in bodies. */
+import { setImmediate } from 'node:timers/promises';
 import { filteredField } from '../../../../core/log/filters.ts';
 import type { FilteredField } from '../../../../core/log/filters.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
@@ -20,8 +21,13 @@ export const rowColumns = recordColumns
 const largestPage = 1000;
 /** An index that is not in the order of the list is used only where fewer rows than this match. */
 const rareRows = 2000;
-/** How many bodies one page of a search looks through. */
-const searchedRows = 5000;
+/**
+ * How many bodies the first query of a search looks through; each further query looks through twice as many, until the time is over.
+ * safety: bodies have any size, and SQLite does nothing else meanwhile. 5,000 bodies of 200 kB took seven seconds at once: other reads
+ * waited, new records too, and the search itself ran out of time.
+ */
+const firstSearched = 50;
+const searchMs = 100;
 
 export interface Page {
   readonly rows: readonly StoredRow[];
@@ -39,8 +45,8 @@ const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.flo
 
 const noCursor = (): BadQuery => new BadQuery('The cursor is not valid: take it from "next" of the page before.', 'cursor');
 
-function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
-  if (cursor === null || cursor === undefined) return where;
+function beforeCursor({ where, key }: Selection, cursor: string | null, params: Params): readonly string[] {
+  if (cursor === null) return where;
   if (!isId(cursor)) throw noCursor();
   return [...where, `${key} < ${params.id(cursor)}`];
 }
@@ -52,7 +58,7 @@ async function plainPage(queries: Queries, query: LogQuery, options: ListOptions
   const selection = selectionOf(query, params, { rare });
   const size = sizeOf(options);
   const rows = await queries.found(
-    `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
+    `select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options.cursor ?? null, params))}
     order by ${selection.key} desc limit ${size + 1}`,
     params,
   );
@@ -79,28 +85,49 @@ async function rareConditions({ engine, found }: Queries, { conditions }: LogQue
 }
 
 /**
- * A search in bodies. There is no index of words, so a page searches a
- * fixed number of bodies, and its cursor says where the next page begins.
+ * A search in bodies. There is no index of words, so a page searches for a
+ * limited time, and its cursor says where the next page begins.
  */
-async function searchedPage({ engine: { grammar }, found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+async function searchedPage(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+  const until = performance.now() + searchMs;
   const size = sizeOf(options);
+  const rows: StoredRow[] = [];
+  let cursor = options.cursor ?? null;
+  for (let bodies = firstSearched; ; bodies *= 2) {
+    const found = await searchedRows(queries, query, { limit: size - rows.length, cursor, bodies });
+    rows.push(...found.rows);
+    cursor = found.next;
+    if (cursor === null || rows.length === size || performance.now() >= until) return { rows, next: cursor };
+    // new records and other reads have their turn
+    await setImmediate();
+  }
+}
+
+interface Window {
+  readonly limit: number;
+  readonly cursor: string | null;
+  /** How many bodies are looked through. */
+  readonly bodies: number;
+}
+
+async function searchedRows({ engine: { grammar }, found }: Queries, query: LogQuery, { limit, cursor, bodies }: Window): Promise<Page> {
   const window = (params: Params): string => {
     const selection = selectionOf(query, params);
     return `
-      select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))}
-      order by ${selection.key} desc limit ${searchedRows}`;
+      select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, cursor, params))}
+      order by ${selection.key} desc limit ${bodies}`;
   };
   const params = new Params(grammar);
   const within = window(params);
   const rows = await found(
     `select ${rowColumns} from (${within}) i
     join gateway_requests r on r.id = i.id
-    where ${textSql(query.text ?? '', 'i.id', params)} order by r.id desc limit ${size + 1}`,
+    where ${textSql(query.text ?? '', 'i.id', params)} order by r.id desc limit ${limit + 1}`,
     params,
   );
-  if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
+  if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]?.['id'] as string };
   const again = new Params(grammar);
-  const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
+  const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${bodies - 1}`, again);
   if (last === undefined) return { rows, next: null };
   const next = last['id'] as string;
   // records that came between the two queries have moved the end: the next page finds the rest
