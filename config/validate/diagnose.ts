@@ -235,7 +235,9 @@ function timeOf(text: string, path: Path): number | null {
   const suffixes = path.map((step) => /_([a-z]+)$/.exec(String(step))?.[1] ?? '');
   const wanted = suffixes.map((suffix) => unitsOfSettings.get(suffix)).findLast((name) => name !== undefined);
   const time = (Number(number) * (unitsInMs.get(unit) ?? NaN)) / (unitsInMs.get(wanted ?? '') ?? NaN);
-  return Number.isInteger(time) ? time : null;
+  // doubles are not exact: 2.01 * 1000 is a little less than 2010
+  const rounded = Math.round(time);
+  return Math.abs(time - rounded) < 1e-6 ? rounded : null;
 }
 
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
