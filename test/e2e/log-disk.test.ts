@@ -29,3 +29,37 @@ test('gateway logs and gateway stats say how many records they lack while the jo
   const lacking = '1 record is not in the log yet, because the log takes none now (journal_not_written): gateway doctor says what to do.\n';
   expect([await say('logs'), await say('stats')]).toEqual([lacking, lacking]);
 });
+
+test('they say it too of records that a gateway before has left in its journal, whose number nobody knows', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-log-disk-'));
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const disk = mountSmallDisk(data, '8m');
+  const journal = join(data, 'journal');
+  mkdirSync(journal);
+  const journalDisk = mountSmallDisk(journal, '8m');
+  const plugins = ['endpoints/chat-completions', 'endpoints/logs', 'stream/mock', 'log/journal'];
+  const serve = async (): Promise<Awaited<ReturnType<typeof start>>> => await start({ plugins, providers: { mock: {} } }, {}, { folder });
+  let gateway = await serve();
+  onTestFinished(async () => {
+    await gateway.stop();
+    journalDisk.unmount();
+    disk.unmount();
+    rmSync(folder, { recursive: true });
+  });
+  expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(8_000_000))).toThrow('ENOSPC');
+  await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock/mock', messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
+  });
+  const fault = async (): Promise<unknown> =>
+    ((await (await fetch(`${gateway.url}/api/status`)).json()) as { log: { error: string | null } }).log.error;
+  await expect.poll(fault).toBe('disk_full');
+  await gateway.stop();
+  gateway = await serve();
+  await expect.poll(fault).toBe('disk_full');
+  // by its port: on a full disk it has no file that says where it listens
+  const { stderr } = await run(['logs', '--config', gateway.file, '--port', new URL(gateway.url).port]);
+  expect(stderr).toBe('Records are not in the log yet, because the log takes none now (disk_full): gateway doctor says what to do.\n');
+});

@@ -42,8 +42,10 @@ export const logCommands: readonly Command[] = [
 
 /** A remark on the records that no answer can have, because they wait; empty where the log takes records. */
 function lackingOf({ status }: Connection): string {
-  if (status === null || status.connected || status.waitingRecords === 0) return '';
-  const lacking = status.waitingRecords === 1 ? '1 record is' : `${status.waitingRecords} records are`;
+  if (status === null || status.connected || (status.waitingRecords === 0 && status.waitingBytes === 0)) return '';
+  // of records that an earlier process has left in its journal, only the bytes are known
+  const many = status.waitingRecords === 0 ? 'Records' : `${status.waitingRecords} records`;
+  const lacking = status.waitingRecords === 1 ? '1 record is' : `${many} are`;
   return `${lacking} not in the log yet, because the log takes none now (${status.error}): gateway doctor says what to do.\n`;
 }
 

@@ -21,7 +21,7 @@ export interface Connection {
   readonly status: LogStatus | null;
 }
 
-export type LogStatus = Pick<StoreStatus, 'connected' | 'error' | 'waitingRecords'>;
+export type LogStatus = Pick<StoreStatus, 'connected' | 'error' | 'waitingRecords' | 'waitingBytes'>;
 
 interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
   /** Null: the gateway that runs with this config is asked, wherever it listens. */
