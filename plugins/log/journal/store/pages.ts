@@ -26,8 +26,8 @@ const rareRows = 2000;
  * safety: bodies have any size, and SQLite does nothing else meanwhile. 5,000 bodies of 200 kB took seven seconds at once: other reads
  * waited, new records too, and the search itself ran out of time.
  */
-const firstSearched = 50;
-const searchMs = 100;
+export const firstSearched = 50;
+export const searchMs = 100;
 
 export interface Page {
   readonly rows: readonly StoredRow[];

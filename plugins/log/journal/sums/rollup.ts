@@ -12,6 +12,7 @@ import type { Queries } from '../sql/engine.ts';
 import { sumsOf } from './from-records.ts';
 import type { Group, Grouping } from './from-records.ts';
 import { failed, Params, selectionOf, whereSql } from '../sql/where.ts';
+import { firstSearched, searchMs } from '../store/pages.ts';
 import { timeOfId } from '../../../../core/log/record-id.ts';
 import { addKept, addSums, keptOf, noSums } from './sums.ts';
 import type { Kept, Sums } from './sums.ts';
@@ -86,8 +87,6 @@ export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grou
   return groups.all;
 }
 
-/** How many bodies a search reads at once. */
-const searchedRows = 5000;
 /** After this time the caller of a search has stopped waiting. */
 const longestSearchMs = 10_000;
 
@@ -95,18 +94,22 @@ const longestSearchMs = 10_000;
  * The range of a search in parts, the newest first.
  * cost: SQLite answers one query at a time. While it read all bodies at once, all other queries and new records waited for seconds.
  * PostgreSQL takes longer for parts than for the whole, and nobody waits for it.
+ * Bodies have any size, so the time of a part decides how many bodies the next part has.
  */
 async function* searchedIn({ engine: { grammar }, found }: Queries, query: LogQuery): AsyncGenerator<Range> {
   const until = performance.now() + longestSearchMs;
-  for (let { to } = query; ;) {
+  for (let { to } = query, bodies = firstSearched; ;) {
+    const began = performance.now();
     const params = new Params(grammar);
     const { from: table, where, key } = selectionOf({ ...query, to, text: null }, params);
-    const sql = `select ${key} as id from ${table}${whereSql(where)} order by ${key} desc limit 1 offset ${searchedRows}`;
+    const sql = `select ${key} as id from ${table}${whereSql(where)} order by ${key} desc limit 1 offset ${bodies}`;
     const [row] = await found(sql, params);
     if (row === undefined) return yield { from: query.from, to };
     const from = timeOfId(row['id'] as string);
     yield { from, to };
-    if (performance.now() > until) throw new Error('the search timed out');
+    const now = performance.now();
+    if (now > until) throw new Error('the search timed out');
+    bodies = now - began < searchMs / 2 ? bodies * 2 : Math.max(firstSearched, bodies >> 1);
     to = from;
     await setImmediate();
   }
