@@ -40,8 +40,8 @@ export class Sums {
   readonly #parts: SumsParts;
   #kinds: readonly Kind[];
   readonly #read = new Map<string, Read>();
-  /** Values that were read one by one. */
-  readonly #single = new Map<string, bigint>();
+  /** Values that were read one by one: the sums of their periods, by the id of the value. */
+  readonly #single = new Map<string, Map<string, bigint>>();
   /** Values whose sums are no longer valid, each with the number of its last change. */
   readonly #stale = new Map<string, number>();
   #changes = 0;
@@ -64,7 +64,7 @@ export class Sums {
     this.#kinds = kinds;
     for (const key of keys) {
       this.#stale.set(`key ${key}`, ++this.#changes);
-      for (const name of this.#single.keys()) if (name.startsWith(`key ${key} `)) this.#single.delete(name);
+      this.#single.delete(`key ${key}`);
     }
   }
 
@@ -72,7 +72,7 @@ export class Sums {
   spentBefore(period: BudgetPeriod): bigint | null {
     if (this.#parts.log.reader() === null) return 0n;
     const { subject, per, start } = period;
-    const single = this.#single.get(nameOfPeriod(period)) ?? null;
+    const single = this.#single.get(subject.id)?.get(nameOfPeriod(period)) ?? null;
     if (this.#stale.has(subject.id)) return single;
     if (start > this.#since) return 0n;
     const read = this.#read.get(nameOf({ by: subject.by, per }));
@@ -140,7 +140,7 @@ export class Sums {
     const change = this.#stale.get(id);
     const spent = await this.fresh(period);
     if (this.#stale.get(id) !== change) return await this.#askOne(period, name);
-    if (spent !== null) this.#single.set(name, spent);
+    if (spent !== null) this.#single.set(id, (this.#single.get(id) ?? new Map<string, bigint>()).set(name, spent));
   }
 
   /** The present sum of one value in the log; null: no plugin keeps a log. Rejects where the log cannot be read. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { LogQuery, LogReader, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { Sums } from '../../../../plugins/route/limits/sums.ts';
+import { cpuMsOf } from '../../../_kit/cpu.ts';
 import { noon } from './scene.ts';
 
 const midnight = Date.parse('2026-03-01T00:00:00Z');
@@ -72,4 +73,22 @@ test('all sums are read at once, while searches of the log wait for their turn',
   log.letGo();
   await reading;
   expect(log.options).toEqual([expect.objectContaining({ by: 'key', isUrgent: true })]);
+});
+
+/** Milliseconds of CPU time in which 4,000 other keys change fifty times, after the spending of this many keys was read one by one. */
+async function cpuMsOfChanges(known: number): Promise<number> {
+  const { log, sums } = slowLog();
+  const reading = Array.from({ length: known }, (_, at) => sums.readOne({ ...today, subject: { ...team, id: `key team-${at}` } }));
+  await expect.poll(() => log.waiting.length).toBe(known);
+  log.letGo();
+  await Promise.all(reading);
+  const others = Array.from({ length: 4000 }, (_, at) => `other-${at}`);
+  return cpuMsOf(() => {
+    for (let time = 0; time < 50; time++) sums.watch([day], others);
+  });
+}
+
+test('thousands of keys change for little more CPU time where the spending of hundreds was read', async () => {
+  await cpuMsOfChanges(1);
+  expect(await cpuMsOfChanges(200)).toBeLessThan(10 * (await cpuMsOfChanges(1)));
 });
