@@ -22,12 +22,13 @@ if (isSignedOut) mark();
  * `filled`: the part of the address that filled the form last.
  */
 let draft = {
-  form: emptyForm,
   lanes: /** @type {Turn[][]} */ ([[]]),
   key: '',
   results: /** @type {Record<string, string>} */ ({}),
   filled: '',
   ...kept,
+  // an earlier version of the page may have kept it, whose form had fewer fields
+  form: { ...emptyForm, ...kept?.form },
 };
 
 /** The present content of the playground for another document, in which no answer runs on: a message without its answer is in the form. */

@@ -229,6 +229,18 @@ test('a page that is loaded again has its text and its answers, and the text of 
   await expect.poll(() => prompt().inputValue()).toBe('Logged');
 });
 
+test('a form that an earlier version of the page has kept has the fields that it lacks', async () => {
+  await load();
+  await maySend(page);
+  const former = { kept: { form: { models: [''], user: 'Kept' }, lanes: [[]], filled: '' }, isSignedOut: false };
+  await page.evaluate(
+    `addEventListener('pagehide', () => sessionStorage.setItem('gateway.draft', ${JSON.stringify(JSON.stringify(former))}))`,
+  );
+  await page.reload();
+  await maySend(page);
+  expect(await prompt().inputValue()).toBe('Kept');
+});
+
 test('a reader who goes back to the playground of a model finds the second model too', async () => {
   await load('?model=mock');
   await button('Compare with another model').click();
