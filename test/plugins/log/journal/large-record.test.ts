@@ -7,12 +7,16 @@ import { folder } from './scene.ts';
 
 const messages = Array.from({ length: 20_000 }, (_, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content: `Turn ${at}.` }));
 
-/** Milliseconds of CPU time of the request thread until the record is there. */
+/** Milliseconds of CPU time of the request thread until the record is there: the least of five reads, as one may collect garbage. */
 async function cpuMsOfRead(read: () => Promise<unknown>): Promise<number> {
-  const before = process.threadCpuUsage();
-  await read();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1000;
+  const times: number[] = [];
+  for (let reads = 0; reads < 5; reads++) {
+    const before = process.threadCpuUsage();
+    await read();
+    const { user, system } = process.threadCpuUsage(before);
+    times.push((user + system) / 1000);
+  }
+  return Math.min(...times);
 }
 
 test('the request thread gets a record of 20,000 messages as text, for less than a third of what the messages cost', async () => {

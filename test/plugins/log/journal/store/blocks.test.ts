@@ -84,8 +84,9 @@ describe('bodies in SQLite', () => {
   test('are searched for the same CPU time where requests end in another order than they began', async () => {
     const inOrder = Array.from({ length: 1000 }, (_, number) => number);
     const scattered = inOrder.map((number) => (number * 377) % inOrder.length);
-    await cpuMsOfSearch(inOrder);
-    expect(await cpuMsOfSearch(scattered)).toBeLessThan(4 * (await cpuMsOfSearch(inOrder)));
+    const ordered = [await cpuMsOfSearch(inOrder), await cpuMsOfSearch(inOrder)];
+    const mixed = [await cpuMsOfSearch(scattered), await cpuMsOfSearch(scattered)];
+    expect(Math.min(...mixed)).toBeLessThan(4 * Math.min(...ordered));
   });
 
   test('that are stored already are not stored again', async () => {
