@@ -9,6 +9,7 @@ import { Copy } from '../parts/copy.js';
 import { duration, plural } from '../parts/format.js';
 import { go, withParams } from '../parts/location.js';
 import { Select } from '../parts/select.js';
+import { NoneOn } from '../parts/none-on.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice } from '../parts/states.js';
 import { tail } from '../parts/tail.js';
@@ -27,6 +28,7 @@ export function ConnectPage({ params }) {
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
   return html`<${Head} title="Connect" />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    <${NoneOn} models=${models} />
     <div class="connect">
       <nav aria-label="Clients"><ul>${clients.map(
         ([one]) => html`<li key=${one}>

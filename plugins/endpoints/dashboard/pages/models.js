@@ -8,6 +8,7 @@ import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
 import { ModelCompare, mostCompared, TriedInWords } from '../parts/model-compare.js';
 import { boundNames, offered, searchOf, toggled, wordsIn } from '../parts/model-search.js';
+import { isNoneOn, NoneOn } from '../parts/none-on.js';
 import { Head } from '../parts/shell.js';
 import { SortHead, sorted } from '../parts/sort.js';
 import { Notice, Unready } from '../parts/states.js';
@@ -70,7 +71,7 @@ function List({ data, params, chosen, offReason }) {
   </table></div>`;
   return html`<${Finder} text=${text} isAll=${isAll} models=${data.data} />
     ${chosen.length > 0 && html`<${CompareBar} chosen=${chosen} />`}
-    ${notKnown.length > 0 ? html`<${NoBound} words=${notKnown} />` : shown.length === 0 ? html`<${NoModel} isAll=${isAll} />` : table}`;
+    ${notKnown.length > 0 ? html`<${NoBound} words=${notKnown} />` : shown.length === 0 ? html`<${NoModel} isAll=${isAll} models=${data} />` : table}`;
 }
 
 const ofPrices = 'prices are dollars per million tokens, and "price" is the higher one of the input and the output price.';
@@ -125,7 +126,8 @@ const NoBound = ({ words }) =>
     <code>${'price<2'}</code>, <code>${'context>=1m'}</code>.
   <//>`;
 
-function NoModel({ isAll }) {
+function NoModel({ isAll, models }) {
+  if (!isAll && isNoneOn(models)) return html`<${NoneOn} models=${models} />`;
   const more = html`<a href=${withParams({ show: 'all' })}>Search the whole catalogue</a>, including the models whose provider is off.`;
   return html`<${Notice} icon="search" title="No model like that">${isAll ? '' : more}<//>`;
 }

@@ -7,6 +7,7 @@ import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Json } from '../parts/json.js';
+import { NoneOn } from '../parts/none-on.js';
 import { PlaygroundForm } from '../parts/playground-form.js';
 import { Lane } from '../parts/playground-lane.js';
 import { linkOf } from '../parts/playground-link.js';
@@ -32,6 +33,7 @@ export function PlaygroundPage({ params }) {
   };
   return html`<${PlaygroundHead} state=${state} />
     ${asked.error !== null && html`<${Fault} error=${asked.error} retry=${asked.reload} />`}
+    <${NoneOn} models=${models} />
     ${note !== null && html`<${Notice} tone="warn" title=${note} />`}
     <div class="playground playground-${form.models.length}">
       <form onSubmit=${onSubmit} onKeyDown=${(event) => event.key === 'Enter' && (event.metaKey || event.ctrlKey) && send()}>

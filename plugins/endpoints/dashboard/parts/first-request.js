@@ -3,6 +3,7 @@ import { html, useEffect, useRef } from './html.js';
 import { useData } from './api.js';
 import { firstChoice } from './callable.js';
 import { Copy } from './copy.js';
+import { NoneOn } from './none-on.js';
 import { curlOf } from './snippets.js';
 import { Notice } from './states.js';
 import { tail } from './tail.js';
@@ -39,7 +40,7 @@ function Waiting({ isLive = false, answer, flipped, widen }) {
   const { data: models } = useData('/api/models');
   const line = curlOf({ model: firstChoice(models), messages: [{ role: 'user', content: 'Hello' }] });
   const tryIt = html`<a href="/dashboard/playground">Try it in the playground</a>`;
-  return html`<section class="first">
+  return html`<${NoneOn} models=${models} /><section class="first">
     <div class="first-pulse" aria-hidden="true" />
     <h2>Waiting for a request</h2>
     <p>None came in this time. Send one, and this page shows it by itself.</p>

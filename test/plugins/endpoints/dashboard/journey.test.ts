@@ -332,3 +332,18 @@ describe('the live tail', () => {
     await page.getByRole('button', { name: /new requests?/ }).click();
   });
 });
+
+test('a new gateway without the key of any provider says so on each page that would send a request, and where the keys are named', async () => {
+  const far = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' };
+  const models = [{ id: 'far', providers: [{ providerId: 'elsewhere', externalId: 'far' }] }];
+  const empty = await stage({ providers: { elsewhere: far }, models }, scene.browser);
+  const first = await empty.page();
+  for (const path of ['', '/logs', '/models', '/connect', '/playground']) {
+    await empty.visit(first, `/dashboard${path}`);
+    await first.getByText('No provider is on').waitFor();
+    expect([path, await first.getByText('No model like that').count()]).toEqual([path, 0]);
+  }
+  await first.getByRole('link', { name: 'What each provider needs' }).click();
+  await first.getByText('NOT_SET_ANYWHERE').waitFor();
+  await empty.close();
+});
