@@ -1,6 +1,7 @@
 /** A record of a long conversation is made JSON on the store's thread: the request thread serves others meanwhile. */
 import { expect, test } from 'vitest';
 import type { LogReader } from '../../../../core/log/store.ts';
+import { cpuMsUntil } from '../../../_kit/cpu.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
 import { folder } from './scene.ts';
@@ -10,12 +11,7 @@ const messages = Array.from({ length: 20_000 }, (_, at) => ({ role: at % 2 === 0
 /** Milliseconds of CPU time of the request thread until the record is there: the least of five reads, as one may collect garbage. */
 async function cpuMsOfRead(read: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
-  for (let reads = 0; reads < 5; reads++) {
-    const before = process.threadCpuUsage();
-    await read();
-    const { user, system } = process.threadCpuUsage(before);
-    times.push((user + system) / 1000);
-  }
+  for (let reads = 0; reads < 5; reads++) times.push(await cpuMsUntil(read));
   return Math.min(...times);
 }
 

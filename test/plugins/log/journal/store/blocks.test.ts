@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { cpuMsUntil } from '../../../../_kit/cpu.ts';
 import { begin, everything, folder, idAt, request, response, rowFor, storeIn } from '../scene.ts';
 
 let place: ReturnType<typeof folder>;
@@ -28,12 +29,10 @@ async function cpuMsOfSearch(numbers: readonly number[]): Promise<number> {
   const room = folder();
   const searched = await storeIn(room.path);
   await searched.insert(numbers.map((number) => row(number)));
-  const before = process.threadCpuUsage();
-  await searched.list({ ...everything, text: 'needle' }, { limit: 10 });
-  const { user, system } = process.threadCpuUsage(before);
+  const ms = await cpuMsUntil(() => searched.list({ ...everything, text: 'needle' }, { limit: 10 }));
   await searched.close();
   room.remove();
-  return (user + system) / 1000;
+  return ms;
 }
 
 beforeEach(async () => {
