@@ -18,6 +18,14 @@ export interface Engine {
   swap(first: Statement, second: Statement): Promise<void>;
 }
 
+/**
+ * How many bodies the first statement of a search reads; later ones read more, as long as they take less than this time.
+ * safety: bodies have any size, and SQLite does nothing else meanwhile. 5,000 bodies of 200 kB took seven seconds at once: other reads
+ * waited, new records too, and the search itself ran out of time.
+ */
+export const firstSearched = 50;
+export const searchMs = 100;
+
 /** An engine whose rows are uniform: an id is always a text. */
 export interface Queries {
   readonly engine: Engine;

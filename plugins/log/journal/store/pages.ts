@@ -6,6 +6,7 @@ import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, ListOptions, LogQuery, Order, Sort } from '../../../../core/log/store.ts';
 import { binOf, binsOf, binSql } from '../sql/bins.ts';
 import type { Binned } from '../sql/bins.ts';
+import { firstSearched, searchMs } from '../sql/engine.ts';
 import type { Queries } from '../sql/engine.ts';
 import { isId } from '../../../../core/log/record-id.ts';
 import { recordColumns } from '../sql/rows.ts';
@@ -21,13 +22,6 @@ export const rowColumns = recordColumns
 const largestPage = 1000;
 /** An index that is not in the order of the list is used only where fewer rows than this match. */
 const rareRows = 2000;
-/**
- * How many bodies the first query of a search looks through; each further query looks through twice as many, until the time is over.
- * safety: bodies have any size, and SQLite does nothing else meanwhile. 5,000 bodies of 200 kB took seven seconds at once: other reads
- * waited, new records too, and the search itself ran out of time.
- */
-export const firstSearched = 50;
-export const searchMs = 100;
 
 export interface Page {
   readonly rows: readonly StoredRow[];

@@ -8,11 +8,11 @@ import { attemptDimensions, dimensions, isKeyed } from '../../../../core/log/fil
 import type { LogQuery } from '../../../../core/log/store.ts';
 import { ruleOf } from './rollup-rules.ts';
 import type { Rule } from './rollup-rules.ts';
+import { firstSearched, searchMs } from '../sql/engine.ts';
 import type { Queries } from '../sql/engine.ts';
 import { sumsOf } from './from-records.ts';
 import type { Group, Grouping } from './from-records.ts';
 import { failed, Params, selectionOf, whereSql } from '../sql/where.ts';
-import { firstSearched, searchMs } from '../store/pages.ts';
 import { timeOfId } from '../../../../core/log/record-id.ts';
 import { addKept, addSums, keptOf, noSums } from './sums.ts';
 import type { Kept, Sums } from './sums.ts';
