@@ -1,5 +1,6 @@
 /** The commands of this plugin: `gateway logs` and `gateway stats`. Both ask the log API. */
 import type { Command, CommandRun } from '../../../../core/host/command.ts';
+import { counted } from '../../../../core/table.ts';
 import { connect, namedBy } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { addressFlags, byFlag, filterFlags, limitFlag, logsSelection, statsSelection } from './flags.ts';
@@ -44,9 +45,8 @@ export const logCommands: readonly Command[] = [
 function lackingOf({ status }: Connection): string {
   if (status === null || status.connected || (status.waitingRecords === 0 && status.waitingBytes === 0)) return '';
   // of records that an earlier process has left in its journal, only the bytes are known
-  const many = status.waitingRecords === 0 ? 'Records' : `${status.waitingRecords} records`;
-  const lacking = status.waitingRecords === 1 ? '1 record is' : `${many} are`;
-  return `${lacking} not in the log yet, because the log takes none now (${status.error}): gateway doctor says what to do.\n`;
+  const lacking = status.waitingRecords === 0 ? 'Records' : counted(status.waitingRecords, 'record');
+  return `${lacking} ${status.waitingRecords === 1 ? 'is' : 'are'} not in the log yet, because the log takes none now (${status.error}): gateway doctor says what to do.\n`;
 }
 
 function connectionOf({ config, flags, openLog, askRunning }: CommandRun): Promise<Connection> {
